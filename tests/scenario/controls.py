@@ -29,7 +29,7 @@ VIOLATIONS = re.compile(r"^durability: .* violations=([1-9]\d*) ", re.MULTILINE)
 CONTROLS = {
     "no_floors": ("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
     "no_sync": ("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
-    "skip_replay_by_tests": ("FAULT_SKIP_REPLAY", "test_moves.py", "not_needed and no-tables"),
+    "skip_replay_by_tests": ("FAULT_SKIP_REPLAY", "test_moves.py", "optional_part and no-tables"),
     "no_checks": ("FAULT_NO_CHECKS", "test_damage.py", "every_balance and stop"),
     "answer_early": ("FAULT_ANSWER_EARLY",),
     "skip_replay_by_kills": ("FAULT_SKIP_REPLAY",),

@@ -1,5 +1,5 @@
-/* The writer of the access log: nobody who puts a line in waits, no line is torn or lost but those that are counted, and a
- * file that was moved away is followed by a new one. */
+/* The writer of the access log: putting a line never blocks, no line is torn, lost lines are counted, and
+ * a file that was renamed is replaced by a new one. */
 #include "http/access_log.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +43,8 @@ static void put_number(unsigned number)
 	                                              number, number)));
 }
 
-/* The lines of a file: each whole, numbers rising. Returns how many, -1 when one is torn. */
+/* Checks that every line of the file is complete and that the numbers rise. Returns the number of lines,
+ * or -1 if one is torn. */
 static int lines_of(const char *file)
 {
 	FILE    *in = fopen(file, "r");
@@ -70,7 +71,8 @@ static bool comes_to(const char *file, int count)
 	return false;
 }
 
-/* Lines until one is dropped: how many fit depends on how often the writing thread has come to take some. */
+/* Puts lines until one is dropped. The number that fits depends on when the writing thread takes lines
+ * out. */
 static int put_too_many(void)
 {
 	int lines = 0;
@@ -80,7 +82,7 @@ static int put_too_many(void)
 	return lines;
 }
 
-Test(access_log, writes_every_line_and_is_for_its_group_alone)
+Test(access_log, writes_every_line_with_mode_640)
 {
 	struct stat is;
 	umask(0);
@@ -120,13 +122,13 @@ Test(access_log, follows_a_file_that_was_moved)
 	cr_expect_eq(lines_of(moved), 2);
 }
 
-Test(access_log, goes_to_another_file_when_it_is_told)
+Test(access_log, switches_to_another_file)
 {
 	cr_assert_eq(access_log_open(path, &access_log), OK);
 	put_number(1);
 	cr_assert(comes_to(path, 1));
 	cr_assert_eq(access_log_reopen(access_log, "-"), OK);
-	cr_assert_eq(access_log_reopen(access_log, moved), OK); /* the last word counts */
+	cr_assert_eq(access_log_reopen(access_log, moved), OK); /* the last call decides */
 	for (int i = 0; i < 5000 && access(moved, F_OK); i++)
 		usleep(1000);
 	put_number(2);
@@ -138,8 +140,9 @@ Test(access_log, goes_to_another_file_when_it_is_told)
 	cr_expect_eq(lines_of(path) + lines_of(moved), 3);
 }
 
-/* A disk that is full takes a part of a line. The rest of that is lost, and counted; all others are whole in the other file. */
-Test(access_log, leaves_a_full_disk_for_another_file)
+/* A full disk accepts part of a line. The rest is lost and counted; all other lines are complete in the
+ * new file. */
+Test(access_log, switches_from_a_full_disk_to_another_file)
 {
 	enum { ROOM = 1000, PUT = 200 };
 	struct stat is;
@@ -156,15 +159,15 @@ Test(access_log, leaves_a_full_disk_for_another_file)
 	cr_assert_eq(is.st_size, (1 << 20) + ROOM);
 	cr_assert_eq(access_log_reopen(access_log, moved), OK);
 	int size = snprintf(NULL, 0, "{\"n\":%u,\"fill\":\"%040u\"}\n", 10, 10);
-	int whole = 9 + (ROOM - 9 * (size - 1)) / size; /* the first nine are a digit shorter */
+	int whole = 9 + (ROOM - 9 * (size - 1)) / size; /* the first nine numbers are a digit shorter */
 	cr_expect(comes_to(moved, PUT - whole - 1));
 	cr_expect_eq(access_log_dropped(access_log), 1);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}), 0);
 }
 
-Test(access_log, tries_again_where_it_cannot_be_opened_and_counts_what_it_drops)
+Test(access_log, retries_a_failed_open_and_counts_dropped_lines)
 {
-	cr_assert_eq(mkdir(path, 0700), 0); /* a directory stands in its place */
+	cr_assert_eq(mkdir(path, 0700), 0); /* a directory has its name */
 	cr_assert_eq(access_log_open(path, &access_log), OK);
 	int      lines = put_too_many();
 	uint64_t dropped = access_log_dropped(access_log);
@@ -172,7 +175,7 @@ Test(access_log, tries_again_where_it_cannot_be_opened_and_counts_what_it_drops)
 	cr_expect(comes_to(path, lines - (int)dropped));
 }
 
-Test(access_log, waits_for_nobody_at_a_pipe_and_tears_no_line)
+Test(access_log, never_blocks_on_a_pipe_and_tears_no_line)
 {
 	cr_assert_eq(mkfifo(path, 0600), 0);
 	int reader = open(path, O_RDONLY | O_NONBLOCK);
@@ -193,7 +196,7 @@ Test(access_log, waits_for_nobody_at_a_pipe_and_tears_no_line)
 	close(reader);
 }
 
-Test(access_log, ends_in_time_when_nobody_reads)
+Test(access_log, closes_in_time_when_the_pipe_is_not_read)
 {
 	cr_assert_eq(mkfifo(path, 0600), 0);
 	int reader = open(path, O_RDONLY | O_NONBLOCK);

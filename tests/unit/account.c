@@ -1,4 +1,4 @@
-/* An account in memory: what it knows of its webhook subscriptions. */
+/* An account in memory: its webhook subscriptions. */
 #include "actors/shard/account/account.h"
 #include "tests/unit/support.h"
 
@@ -57,7 +57,7 @@ Test(account, knows_its_active_subscriptions_and_what_they_want)
 	cr_expect(span_is(second->url, "https://c.example/x"));
 }
 
-Test(account, has_none_to_begin_with_and_room_for_no_more_than_may_be)
+Test(account, starts_empty_and_holds_no_more_than_the_limit)
 {
 	cr_assert_eq(account_load(s.view, id, &account), OK);
 	cr_expect(account->webhooks->count == 0 && account->webhooks->stored->count == 0);
@@ -69,7 +69,7 @@ Test(account, has_none_to_begin_with_and_room_for_no_more_than_may_be)
 	          account->webhooks->stored->count == WEBHOOKS_ACTIVE_MAX + 3);
 }
 
-Test(account, takes_a_url_that_is_none_any_more_as_it_is_written)
+Test(account, keeps_a_stored_url_that_is_no_longer_valid)
 {
 	put(id, 1, true, "ftp://a.example/");
 	cr_assert_eq(account_load(s.view, id, &account), OK);

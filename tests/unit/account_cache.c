@@ -1,5 +1,5 @@
-/* Accounts in the writer's memory and what readers are lent of them: whatever is written, what is in memory is what is in the
- * tables, of the moment that is asked for. Held against an account that is loaded anew. */
+/* The writer's accounts in memory, and those lent to readers: after any write the account in memory equals
+ * the tables at the requested moment. Each is compared with an account that is loaded again. */
 #include "actors/shard/account/cache.h"
 #include "actors/shard/account/parts.h"
 #include "store/keys.h"
@@ -21,7 +21,7 @@ static struct arena            reader_arena;
 static uint64_t                state;
 static const struct account_id id = {{'b'}}, neighbour = {{'c'}};
 
-/* As the engine does once a handler is done: applied, then seen. */
+/* Like the engine at the end of a handler: the writes are applied, then the cache is notified. */
 static void save(void)
 {
 	for (unsigned i = 0; i < s.staged.count; i++)
@@ -180,7 +180,7 @@ static void same_rules(const struct account_rules *got, const struct account_rul
 	}
 }
 
-/* `got` against one that is made of the tables of `view`. */
+/* Compares `got` with an account loaded from the tables of `view`. */
 static void same(struct account *got, struct view *view, bool is_writer)
 {
 	struct account *want;
@@ -212,7 +212,7 @@ static unsigned below(unsigned bound)
 	return chance_below(&state, bound);
 }
 
-/* One that is there becomes another, or none; or there is one more. */
+/* Changes an existing one, removes it, or adds another. */
 static void change_template(const char *name)
 {
 	static bool is_gone[TEMPLATES + 1];
@@ -293,14 +293,14 @@ Test(account_cache, changes_one_part_and_shares_the_others)
 	account_free(&before);
 }
 
-Test(account_cache, what_a_failed_command_staged_changes_nothing)
+Test(account_cache, writes_of_a_failed_command_change_nothing)
 {
 	put_template(1, "one");
 	save();
 	struct account *before = cached(id);
 	put_template(1, "never");
 	put_hook(1, true, 1);
-	s.staged = writes_none(&s.arena); /* the handler has failed */
+	s.staged = writes_none(&s.arena); /* the handler failed */
 	arena_reset(&s.arena);
 	cr_expect_eq(cached(id), before);
 	same(before, s.view, true);
@@ -355,7 +355,7 @@ Test(account_cache, knows_which_templates_were_deleted_and_which_is_the_oldest)
 	account_free(&before);
 }
 
-Test(account_cache, has_room_for_so_many_active_ones_and_finds_the_next_when_one_goes)
+Test(account_cache, has_a_limit_of_active_webhooks_and_fills_a_free_place)
 {
 	for (uint8_t tag = 1; tag <= WEBHOOKS_ACTIVE_MAX + 2; tag++)
 		put_hook(tag, true, tag);
@@ -367,7 +367,7 @@ Test(account_cache, has_room_for_so_many_active_ones_and_finds_the_next_when_one
 	cr_expect_eq(cached(id)->webhooks->of[WEBHOOKS_ACTIVE_MAX - 1]->id.b[0], WEBHOOKS_ACTIVE_MAX + 1);
 }
 
-Test(account_cache, forgets_the_one_that_was_not_asked_for_the_longest)
+Test(account_cache, evicts_the_least_recently_used)
 {
 	struct account_id of = {{'x'}};
 	for (unsigned i = 0; i <= ACCOUNT_CACHE_MAX; i++) {
@@ -399,8 +399,8 @@ static void expect_at(const struct lent *lent)
 	account_free(&got);
 }
 
-/* Jobs are lent an account and begin some commits later; meanwhile it is written on, and sometimes forgotten. */
-Test(account_cache, a_reader_has_the_account_of_its_own_moment)
+/* Jobs borrow an account and start some commits later. Meanwhile it is changed, and sometimes evicted. */
+Test(account_cache, a_reader_has_the_account_of_its_own_view)
 {
 	struct lent lent[3] = {{.count = 0}};
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -429,7 +429,7 @@ Test(account_cache, a_reader_has_the_account_of_its_own_moment)
 		lent_free(&lent[i]);
 }
 
-Test(account_cache, a_reader_shares_what_the_writer_has_parsed)
+Test(account_cache, a_reader_shares_parsed_parts_of_the_writer)
 {
 	const struct template *mine, *theirs;
 	struct lent            lent = {.count = 0};

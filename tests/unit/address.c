@@ -1,4 +1,4 @@
-/* Addresses: which may be dialled, which may be written, and why. */
+/* Addresses: which may be connected to, which may be written in a URL, and why. */
 #include "schemas/address.h"
 
 #include <arpa/inet.h>
@@ -142,7 +142,7 @@ Test(address, is_judged_by_its_range)
 	}
 }
 
-Test(address, of_ours_is_not_dialled_in_any_dress)
+Test(address, of_this_host_is_refused_in_every_form)
 {
 	static struct address_rules rules;
 	static const char *const own[] = {"8.8.4.4", "::ffff:8.8.4.4", "64:ff9b::8.8.4.4", "2002:808:404::9",
@@ -162,7 +162,7 @@ Test(address, of_ours_is_not_dialled_in_any_dress)
 	cr_expect(address_may_dial(&rules, &first), "the operator said so");
 }
 
-Test(address, is_let_in_by_the_operators_exceptions)
+Test(address, is_allowed_by_the_operators_exceptions)
 {
 	static const struct {
 		const char *range, *text;
@@ -203,7 +203,7 @@ Test(address, is_let_in_by_the_operators_exceptions)
 	cr_expect(address_may_dial(&all, &metadata));
 }
 
-Test(address, range_is_refused_when_it_is_none)
+Test(address, invalid_range_is_refused)
 {
 	static const char *const texts[] = {"",
 	                                    "/",

@@ -1,4 +1,4 @@
-/* schemas/arguments.h: a request held against its message's fields. */
+/* schemas/arguments.h: a request is checked against its message's fields. */
 #include "schemas/arguments.h"
 #include "schemas/api/pass.h"
 #include "schemas/api/subscription.h"
@@ -23,7 +23,7 @@ static enum err pack(enum message message, const char *param, const char *query,
 	return arguments_pack(message, &source, &memory, &packed, &refusal);
 }
 
-/* The argument at `position` of what was packed. */
+/* The packed argument at `position`. */
 static const msgpack_object *argument(unsigned position)
 {
 	msgpack_unpacked_destroy(&unpacked);
@@ -43,7 +43,7 @@ static bool argument_is_text(unsigned position, const char *want)
 struct row {
 	const char *param, *query, *body;
 	enum err    want;
-	const char *field; /* NULL: none */
+	const char *field; /* NULL: no error */
 };
 
 static void check_rows(enum message message, const struct row *rows, size_t count)
@@ -96,7 +96,7 @@ Test(arguments, body_fields_are_checked_for_presence_type_and_range)
 	CHECK(MSG_PASS_LOYALTY, rows);
 }
 
-Test(arguments, queries_are_checked_and_strangers_ignored)
+Test(arguments, queries_are_checked_and_unknown_parameters_ignored)
 {
 	static const struct row rows[] = {
 	    {"", "", "", OK, NULL},
@@ -163,7 +163,7 @@ Test(arguments, an_array_s_values_join_those_of_the_plain_name)
 	}
 }
 
-Test(arguments, an_impossible_id_is_looked_for_like_any_other)
+Test(arguments, an_invalid_id_reaches_the_handler)
 {
 	static const char *const impossible[] = {"%ff", "%", "..", "%2e", "a%0Ab"};
 	for (unsigned i = 0; i < sizeof impossible / sizeof *impossible; i++) {
@@ -177,7 +177,7 @@ Test(arguments, an_impossible_id_is_looked_for_like_any_other)
 	CHECK(MSG_PASS_LOYALTY, rows);
 }
 
-Test(arguments, null_means_left_out_but_where_it_means_something)
+Test(arguments, null_means_absent_except_where_it_has_a_meaning)
 {
 	cr_assert_eq(pack(MSG_PASS_CREATE, "", "", "{\"pass_id\":\"a\",\"visible\":null}"), OK);
 	cr_expect_eq(argument(ARG_PASS_CREATE_visible)->type, MSGPACK_OBJECT_NIL);
@@ -203,7 +203,7 @@ Test(arguments, null_means_left_out_but_where_it_means_something)
 	CHECK(MSG_PASS_CREATE, rows);
 }
 
-Test(arguments, faults_are_told_in_table_order)
+Test(arguments, faults_are_reported_in_table_order)
 {
 	static const struct row rows[] = {
 	    {"", "", "{\"initial_platform\":1,\"hidden\":1,\"x\":1}", ERR_INVALID_INPUT, "x"},
@@ -213,7 +213,7 @@ Test(arguments, faults_are_told_in_table_order)
 	CHECK(MSG_PASS_CREATE, rows);
 }
 
-/* What the handler is given of one member of a body. */
+/* The value that the handler gets for one member of a body. */
 static bool value_is(const char *body, msgpack_object_type type, const char *want)
 {
 	cr_assert_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", body), OK, "%s", body);
@@ -221,7 +221,7 @@ static bool value_is(const char *body, msgpack_object_type type, const char *wan
 	return at->type == type && span_is(arg_span(at), want);
 }
 
-Test(arguments, any_value_travels_where_the_handler_judges)
+Test(arguments, any_value_is_passed_on_where_the_handler_checks_it)
 {
 	cr_expect(value_is("{\"url\":\"a\\u0041\"}", MSGPACK_OBJECT_STR, "aA"));
 	cr_expect(value_is("{\"url\":\"\"}", MSGPACK_OBJECT_STR, ""));
@@ -234,7 +234,7 @@ Test(arguments, any_value_travels_where_the_handler_judges)
 	cr_expect_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", "{\"urls\":1}"), ERR_INVALID_INPUT);
 }
 
-Test(arguments, a_value_too_large_travels_as_nothing)
+Test(arguments, a_value_that_is_too_large_is_passed_on_as_nil)
 {
 	static char body[2 * URL_BYTES_MAX];
 	for (int size = URL_BYTES_MAX - 1; size <= URL_BYTES_MAX + 1; size++) {
@@ -252,7 +252,7 @@ Test(arguments, a_value_too_large_travels_as_nothing)
 	}
 }
 
-Test(arguments, what_is_no_uuid_is_looked_for_by_its_handler)
+Test(arguments, an_invalid_uuid_reaches_the_handler)
 {
 	cr_assert_eq(pack(MSG_SUBSCRIPTION_GET, "a%20b", "", ""), OK);
 	cr_expect(argument_is_text(ARG_SUBSCRIPTION_GET_subscription_id, "a b"));
@@ -277,7 +277,7 @@ Test(arguments, more_than_any_pass_can_hold_is_too_large)
 	buffer_free(&body);
 }
 
-Test(arguments, know_which_operations_read_a_body)
+Test(arguments, list_the_operations_that_read_a_body)
 {
 	cr_expect(arguments_have_body(MSG_PASS_CREATE));
 	cr_expect(arguments_have_body(MSG_PASS_LOYALTY));

@@ -1,5 +1,5 @@
-/* Assigning a reward, in a command of its own and beside others in one: the checks in their order, what a refusal leaves
- * (nothing), and that several of one command see each other. */
+/* Assigning a reward, in its own command and beside others in one: the order of the checks, a refusal
+ * changes nothing, and assignments of one command see each other. */
 #include "actors/shard/entitlement/entitlement.h"
 #include "tests/unit/support.h"
 
@@ -69,7 +69,7 @@ static void end(void)
 
 TestSuite(assign, .init = begin, .fini = end);
 
-/* One of a command: planned, before anything is staged, and then carried out. */
+/* One assignment of a command: planned before anything is staged, then carried out. */
 struct step {
 	const char       *slug;
 	bool              replace;
@@ -119,7 +119,7 @@ static struct entitlement again(const struct entitlement *row)
 	return got;
 }
 
-Test(assign, makes_one_that_is_available_and_counted)
+Test(assign, creates_an_available_entitlement_and_counts_it)
 {
 	struct step step = {"soon", false, OK};
 	command(&step, 1);
@@ -135,7 +135,7 @@ Test(assign, makes_one_that_is_available_and_counted)
 	cr_expect(available(5) == 1 && available(2) == 1);
 }
 
-/* Each case holds what comes after it too: what is told is what is checked first. */
+/* Each case also has all faults that are checked later; the first check decides. */
 Test(assign, checks_are_in_their_order)
 {
 	assign("once", false, OK);
@@ -170,7 +170,7 @@ Test(assign, checks_are_in_their_order)
 	assign(long_slug, true, ERR_RESOURCE_NOT_FOUND);
 }
 
-Test(assign, a_limit_is_of_the_family_and_comes_before_repeating)
+Test(assign, the_limit_counts_all_versions_and_is_checked_before_repetition)
 {
 	for (unsigned i = 0; i < 3; i++)
 		assign("three", i == 1, OK);
@@ -179,7 +179,7 @@ Test(assign, a_limit_is_of_the_family_and_comes_before_repeating)
 	cr_expect_eq(available(3), 2, "the refused one replaced nothing");
 }
 
-Test(assign, once_is_once_whatever_became_of_it)
+Test(assign, a_reward_without_repetition_is_assigned_once)
 {
 	assign("once", true, OK);
 	assign("once", true, ERR_REWARD_NOT_ASSIGNABLE);
@@ -196,11 +196,11 @@ Test(assign, once_is_once_whatever_became_of_it)
 	assign("once", false, ERR_REWARD_NOT_ASSIGNABLE);
 }
 
-Test(assign, replacing_ends_what_was_available_and_no_more)
+Test(assign, replacing_ends_only_available_entitlements)
 {
 	struct step old[] = {{"soon", false, OK}, {"soon", false, OK}, {"often", false, OK}};
 	command(old, 3);
-	request.now.v = NOW + WINDOW_S * INT64_C(1000000); /* those two are past */
+	request.now.v = NOW + WINDOW_S * INT64_C(1000000); /* those two have ended */
 	assign("soon", false, OK);
 	struct step step = {"soon", true, OK};
 	command(&step, 1);
@@ -214,8 +214,8 @@ Test(assign, replacing_ends_what_was_available_and_no_more)
 	cr_expect(tally.entitlements == 5 && tally.replaced == 1 && tally.open == 4 && passed == 2);
 }
 
-/* The row behind those of "until", which have expired, is one that nobody can read. */
-Test(assign, replacing_looks_at_nothing_of_other_rewards)
+/* The row after those of "until", which have expired, cannot be read. */
+Test(assign, replacing_reads_no_rows_of_other_rewards)
 {
 	struct row_key unreadable = key_u32(account.id, PASS);
 	memcpy(unreadable.bytes + unreadable.size, "\0\0\0\6", 4);
@@ -231,7 +231,7 @@ Test(assign, replacing_looks_at_nothing_of_other_rewards)
 
 /* Of one command ------------------------------------------------------------------------------------------- */
 
-Test(assign, several_of_one_command_see_each_other)
+Test(assign, assignments_of_one_command_see_each_other)
 {
 	struct step once[] = {{"once", false, OK}, {"once", false, ERR_REWARD_NOT_ASSIGNABLE}};
 	command(once, 2);
@@ -252,11 +252,11 @@ Test(assign, several_of_one_command_see_each_other)
 		             "in this order");
 }
 
-/* With rows for thirty others in the same command it is refused before it would be too much. */
-Test(assign, no_more_is_replaced_than_one_command_can_write)
+/* With rows for thirty others in the same command it is refused before the command gets too large. */
+Test(assign, a_command_replaces_no_more_than_it_can_write)
 {
 	for (unsigned i = 0; i < REPLACED_AT_ONCE_MAX; i++) {
-		request.now.v += 2049; /* in spans of time of their own */
+		request.now.v += 2049; /* in different time spans */
 		assign("soon", false, OK);
 	}
 	cr_expect_eq(available(4), REPLACED_AT_ONCE_MAX);
@@ -279,8 +279,8 @@ static void stage_others(uint32_t from, uint32_t to)
 	}
 }
 
-/* One of them cannot be read, which nobody notices. */
-Test(assign, what_is_too_many_to_be_replaced_is_not_read)
+/* One of them cannot be read. It must not be read. */
+Test(assign, too_many_replacements_are_refused_without_reading_them)
 {
 	struct step first = {"often", false, OK};
 	command(&first, 1);
@@ -306,7 +306,7 @@ Test(assign, a_command_that_has_written_much_replaces_less)
 	stage_others(0, 2100);
 	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), ERR_RESOURCE_CONFLICT);
 	cr_expect_eq(s.staged.count, 2100);
-	/* With less it is done, and there is room for all that other rules may do. */
+	/* With fewer rows it succeeds and leaves room for all actions of other rules. */
 	s.staged = writes_none(&s.arena);
 	stage_others(0, 1000);
 	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), OK);

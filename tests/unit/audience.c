@@ -1,4 +1,4 @@
-/* Rows of audiences: written and read again they are the same, members leave them, and what is none is damage. */
+/* Rows of audiences: they read as they were written, members can leave, and invalid rows are damage. */
 #include "store/audience.h"
 #include "tests/unit/support.h"
 
@@ -64,7 +64,7 @@ Test(audience, is_left_by_members)
 	}
 }
 
-Test(audience, comes_in_order_and_is_the_accounts_own)
+Test(audience, is_listed_in_order_and_by_account)
 {
 	static struct audience_member many[1000];
 	struct buffer                 room = {0};
@@ -87,7 +87,7 @@ Test(audience, comes_in_order_and_is_the_accounts_own)
 	buffer_free(&room);
 }
 
-Test(audience, knows_damage)
+Test(audience, reports_damage)
 {
 	static const uint8_t good[] = {1, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 'A',
 	                               3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0,

@@ -1,5 +1,5 @@
-/* The audit: sound tables have no fault; and each rule, broken alone in an otherwise sound shop, is told with table,
- * account and number. The shop is made with the very codecs that the handlers use. */
+/* The audit: sound tables have no fault. Each rule is then broken alone in an otherwise sound shop, and
+ * must be reported with table, account and number. The shop is made with the codecs of the handlers. */
 #include "tests/unit/audit_look.h"
 
 #include "store/db_inside.h"
@@ -9,7 +9,7 @@ enum { AT_STATUS = 24, AT_FLAGS = 64, AT_TEMPLATE = 104, AT_BALANCE = 344, AT_HE
 
 TestSuite(audit, .init = make_shop, .fini = end);
 
-Test(audit, finds_nothing_wrong_with_a_sound_shop_and_counts_what_is_there)
+Test(audit, finds_no_fault_in_a_sound_shop_and_counts_its_rows)
 {
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
@@ -23,7 +23,7 @@ Test(audit, finds_nothing_wrong_with_a_sound_shop_and_counts_what_is_there)
 	             "%llu", (unsigned long long)audit.rows);
 }
 
-Test(audit, finds_nothing_wrong_with_empty_tables)
+Test(audit, finds_no_fault_in_empty_tables)
 {
 	scratch_close(&s);
 	scratch_open(&s);
@@ -32,7 +32,7 @@ Test(audit, finds_nothing_wrong_with_empty_tables)
 	cr_expect_eq(audit.accounts, 0);
 }
 
-Test(audit, stops_when_it_is_told_to)
+Test(audit, can_be_stopped)
 {
 	struct view    *reader;
 	struct arena    arena = {0};
@@ -154,7 +154,7 @@ static void break_body_bad_id(void)
 	put_body(12, "..", 20);
 }
 
-/* One part of a body, as it lies in the tables. */
+/* One part of a body as it is stored. */
 static void put_part(uint32_t number, uint16_t part, const void *bytes, size_t size)
 {
 	struct row_key key = key_u32(account, number);
@@ -449,12 +449,12 @@ static const struct breakage breakages[] = {
     B(meta_size, "table meta: an unknown row, or one of a wrong size"),
 };
 
-Test(audit, tells_each_rule_that_is_broken)
+Test(audit, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit, takes_a_large_body_of_fewer_parts_as_it_is)
+Test(audit, accepts_a_large_body_of_fewer_parts)
 {
 	put_body(LARGE_PASS, id_of(LARGE_PASS), 1700);
 	look();
@@ -466,7 +466,7 @@ Test(audit, keeps_a_bounded_list_of_faults_but_counts_all)
 	for (uint32_t number = 0; number < PASSES; number++)
 		patch_hot(number, AT_BALANCE, 8, 1000 + number);
 	look();
-	cr_expect_eq(faults.count, PASSES + 1); /* and one says that they are longer than any ever was */
+	cr_expect_eq(faults.count, PASSES + 1); /* a length greater than any that was written */
 	cr_expect_gt(faults.count, FAULTS_KEPT);
 	cr_expect(is_told("pass 0: its balance is 1000"));
 	cr_expect_not(is_told("pass 44: "));

@@ -1,4 +1,4 @@
-/* The audit of cards: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of cards: each rule, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/card.h"
@@ -112,12 +112,12 @@ static const struct breakage breakages[] = {
     B(account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_cards, tells_each_rule_that_is_broken)
+Test(audit_cards, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_cards, finds_nothing_wrong_with_cards)
+Test(audit_cards, finds_no_fault_in_sound_cards)
 {
 	for (uint8_t i = 1; i < 20; i++) {
 		char        code[] = {(char)('a' + i / 2), 0};

@@ -1,4 +1,4 @@
-/* The audit of deliveries: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of deliveries: each rule, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/delivery.h"
@@ -151,12 +151,12 @@ static const struct breakage breakages[] = {
     B(end_account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_deliveries, tells_each_rule_that_is_broken)
+Test(audit_deliveries, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_deliveries, finds_nothing_wrong_with_what_the_commands_leave)
+Test(audit_deliveries, finds_no_fault_after_commands)
 {
 	struct delivery     waiting = some(ZONE_WAITING);
 	struct delivery_end discarded = some_end(9);

@@ -1,5 +1,6 @@
-/* The audit of entitlements: each rule, broken alone in an otherwise sound shop, is told. The shop has given five of one
- * reward: two to be had (one of them redeemed in part), one whose time will never pass, one redeemed, one replaced. */
+/* The audit of entitlements: each rule, broken alone in an otherwise sound shop, is reported. The shop has
+ * assigned five entitlements of one reward: two available (one partly redeemed), one that never expires,
+ * one redeemed, one replaced. */
 #include "tests/unit/audit_look.h"
 
 #include "store/entitlement.h"
@@ -376,7 +377,7 @@ static const struct breakage breakages[] = {
     B(account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_entitlements, tells_each_rule_that_is_broken)
+Test(audit_entitlements, reports_each_broken_rule)
 {
 	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
 		scratch_close(&s);
@@ -386,7 +387,7 @@ Test(audit_entitlements, tells_each_rule_that_is_broken)
 	}
 }
 
-Test(audit_entitlements, finds_nothing_wrong_with_what_commands_have_left)
+Test(audit_entitlements, finds_no_fault_after_commands)
 {
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);

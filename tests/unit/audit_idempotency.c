@@ -1,4 +1,5 @@
-/* The audit of idempotency keys: either of the two tables, broken alone in an otherwise sound shop, is told. */
+/* The audit of idempotency keys: a fault in either of the two tables of an otherwise sound shop is
+ * reported. */
 #include "tests/unit/audit_look.h"
 
 TestSuite(audit_idempotency, .init = make_shop, .fini = end);
@@ -131,7 +132,7 @@ static const struct breakage breakages[] = {
     B(account, "account acc_nyaaaaaaaaaaaaaa: rows of an account that does not exist"),
 };
 
-Test(audit_idempotency, tells_each_rule_that_is_broken)
+Test(audit_idempotency, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }

@@ -1,4 +1,4 @@
-/* The audit of what passes are found by: ids, names, texts, orders and statuses, each rule broken alone. */
+/* The audit of the indexes of passes: ids, names, texts, orders and statuses, each rule broken alone. */
 #include "tests/unit/audit_look.h"
 
 #include "store/chunk.h"
@@ -8,7 +8,7 @@ TestSuite(audit_index, .init = make_shop, .fini = end);
 
 enum { AT_CREATED = 664 }; /* in a hot row */
 
-/* The name of every body but one: twenty zeros. */
+/* The name in every body but one: twenty zeros. */
 #define NAME span_str("00000000000000000000")
 static void break_name_missing(void)
 {
@@ -36,8 +36,8 @@ static void break_name_key(void)
 	put(TABLE_NAME, key_u32(account, 1), span_of(NULL, 0));
 }
 
-/* An order's first row anew: as it is but for members `one` and `two`, which change places, and without the last `cut`.
- * The rest goes into a row of its own behind `bound`, if there is one. */
+/* Rewrites the first row of an order with members `one` and `two` exchanged and without the last `cut`
+ * members. These go into a row of their own after `bound`, if there is one. */
 static void break_order(enum table table, unsigned one, unsigned two, unsigned cut,
                         const struct row_key *bound)
 {
@@ -71,7 +71,7 @@ static void break_id_order_form(void)
 static void break_id_order_bound(void)
 {
 	struct row_key late = key_id_order(account, span_str("pass-9"),
-	                                   9); /* the last one's, not that of the last two */
+	                                   9); /* that of the last member, not of the last two */
 	break_order(TABLE_ID_ORDER, 0, 0, 2, &late);
 }
 static void break_id_order_early_bound(void)
@@ -196,7 +196,7 @@ static const struct breakage breakages[] = {
     B(hot_created, "table hot, " ACCOUNT "pass 20 was created before the one before it"),
 };
 
-Test(audit_index, tells_each_rule_that_is_broken)
+Test(audit_index, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }

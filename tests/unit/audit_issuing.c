@@ -1,4 +1,5 @@
-/* The audit of passes that are being issued, and of images: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of passes being issued and of images: each rule, broken alone in an otherwise sound shop, is
+ * reported. */
 #include "tests/unit/audit_look.h"
 
 #include "schemas/sha256.h"
@@ -11,7 +12,7 @@ enum { NUMBER = 3, BIG = IMAGE_PART_BYTES + 100 };
 static uint8_t           bytes[BIG];
 static const struct span url = {(const uint8_t *)"https://a/l", 11};
 
-/* The pass goes back to where it was before its issuance, ledger and counts too. */
+/* Returns the pass to its state before the issuance, with ledger and counts. */
 static void set_creating(void)
 {
 	struct hot_at at;
@@ -156,12 +157,12 @@ static const struct breakage breakages[] = {
     B(url_key, "table image_url, " ACCOUNT "a row of a wrong form"),
 };
 
-Test(audit_issuing, tells_each_rule_that_is_broken)
+Test(audit_issuing, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_issuing, finds_nothing_wrong_with_what_the_shard_writes)
+Test(audit_issuing, finds_no_fault_in_rows_of_the_shard)
 {
 	set_creating();
 	store_row(NUMBER);
@@ -170,7 +171,7 @@ Test(audit_issuing, finds_nothing_wrong_with_what_the_shard_writes)
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }
 
-Test(audit_issuing, passes_over_what_a_fetch_left_that_was_cut_off)
+Test(audit_issuing, ignores_parts_left_by_an_interrupted_fetch)
 {
 	uint8_t hash[32] = {0xab};
 	must(!image_part_put(s.view, account, hash, 1, span_of(bytes, IMAGE_PART_BYTES)));

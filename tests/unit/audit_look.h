@@ -1,4 +1,4 @@
-/* Auditing the shop of audit_shop.h: what is found wrong after one breakage. */
+/* Audits the shop of audit_shop.h and returns the faults found after one change. */
 #pragma once
 #include "tests/unit/audit_shop.h"
 
@@ -14,7 +14,7 @@ struct breakage {
 	void (*work)(void);
 	const char *want;
 };
-/* A row of a table of them, whose work is break_NAME. */
+/* A row of a table of changes; break_NAME makes the change. */
 #define B(name, want)                     \
 	{                                 \
 #name, break_##name, want \
@@ -52,7 +52,7 @@ static inline void expect_fault(const char *breakage, const char *want)
 	          (unsigned long long)faults.count, faults.count ? faults.texts[0] : "none");
 }
 
-/* Each alone, in a shop that is sound otherwise. */
+/* Makes each change alone, in an otherwise sound shop. */
 static inline void try_breakages(const struct breakage *breakages, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

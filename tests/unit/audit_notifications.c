@@ -1,4 +1,5 @@
-/* The audit of notifications and audiences: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of notifications and audiences: each rule, broken alone in an otherwise sound shop, is
+ * reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/audience.h"
@@ -26,7 +27,7 @@ static void store(void)
 	scratch_save(&s);
 }
 
-/* A byte of a row of columns. */
+/* Changes a byte of a row of columns. */
 static void patch_hot(uint32_t row, size_t offset, uint8_t byte)
 {
 	store();
@@ -252,12 +253,12 @@ static const struct breakage breakages[] = {
     B(account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_notifications, tells_each_rule_that_is_broken)
+Test(audit_notifications, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_notifications, finds_nothing_wrong_with_notifications)
+Test(audit_notifications, finds_no_fault_in_sound_notifications)
 {
 	static char         text[3000];
 	struct notification row = {.id = {{1}}, .to_audience = true, .audience = {{4}}, .created = {5}};
@@ -273,8 +274,9 @@ Test(audit_notifications, finds_nothing_wrong_with_notifications)
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }
 
-/* Rows of texts so long that they lie in parts, which are put together for each of their messages. */
-Test(audit_notifications, takes_the_memory_of_one)
+/* Rows with texts so long that they are stored in parts, which are joined for each message. The memory of
+ * one row must suffice. */
+Test(audit_notifications, needs_the_memory_of_one_row)
 {
 	static char     text[900];
 	struct arena    arena = {0};

@@ -1,4 +1,4 @@
-/* The audit of rewards: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of rewards: each rule, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/cleanup.h"
@@ -71,7 +71,7 @@ static void put_tally(uint32_t made, uint32_t rewards)
 	scratch_save(&s);
 }
 
-/* One of one version, one of three of which the last is large, one that was deleted after two. */
+/* A reward of one version, one of three whose last is large, and one that was deleted after two. */
 static void make_catalogue(void)
 {
 	static char           about[5000];
@@ -287,7 +287,7 @@ static const struct breakage breakages[] = {
     B(answer_detail, "key 9: a detail that cannot be read"),
 };
 
-Test(audit_rewards, tells_each_rule_that_is_broken)
+Test(audit_rewards, reports_each_broken_rule)
 {
 	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
 		breakages[i].work();
@@ -297,7 +297,7 @@ Test(audit_rewards, tells_each_rule_that_is_broken)
 	}
 }
 
-Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
+Test(audit_rewards, finds_no_fault_in_a_sound_catalogue)
 {
 	struct cleanup row = reward_left_over(account, &(struct reward){.family = DELETED, .version = 2});
 	struct cleanup version = reward_version_left_over(account, EDITED, 1);
@@ -310,6 +310,6 @@ Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
 	break_left_over();
 	must(!reward_version_clean(s.view, &version) && !cleanup_del(s.view, &version));
 	scratch_save(&s);
-	look(); /* with what is left over nothing else goes */
+	look(); /* nothing else may be removed with the unreferenced rows */
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }

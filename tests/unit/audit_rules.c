@@ -1,4 +1,4 @@
-/* The audit of activation rules: each rule of theirs, broken alone in an otherwise sound shop, is told. */
+/* The audit of activation rules: each of its rules, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/cleanup.h"
@@ -83,7 +83,7 @@ static void break_actions(void)
 		store(some(i, FILE("true", "pass.created", "", EIGHT)));
 	store(some(5, sound));
 }
-/* Two that only together are longer than rules may be. */
+/* Two rules that exceed the size limit only together. */
 static void break_bytes(void)
 {
 	static char text[RULES_BYTES_MAX / 2 + 1];
@@ -137,12 +137,12 @@ static const struct breakage breakages[] = {
     B(account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_rules, tells_each_rule_that_is_broken)
+Test(audit_rules, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_rules, finds_nothing_wrong_with_what_the_rules_let_in)
+Test(audit_rules, finds_no_fault_in_valid_rules)
 {
 	for (uint8_t i = 1; i <= 4; i++)
 		store(some(
@@ -150,7 +150,7 @@ Test(audit_rules, finds_nothing_wrong_with_what_the_rules_let_in)
 	store(some(5, FILE("true", "scan.created", "\"once_per_pass\":true", EIGHT)));
 	store(some(6, FILE("false", "pass.created", "", EIGHT)));
 	fire(5, PASSES - 1);
-	fire(9, 0); /* of a rule that is gone */
+	fire(9, 0); /* of a deleted rule */
 	struct uuid    gone = {{9}};
 	struct cleanup left = cleanup_of(account, CLEANUP_RULE, span_of(gone.b, sizeof gone));
 	must(!cleanup_put(s.view, &left));

@@ -1,4 +1,4 @@
-/* The audit of scans and readers: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of scans and readers: each rule, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/delivery.h"
@@ -6,7 +6,7 @@
 #include "store/scan_row.h"
 
 enum { SCANS = SCAN_ROW_SCANS + 6, AT_PASS = 72, AT_READER = 328, AT_ID = 584 };
-enum { SCANS_OF_FIRST = 22, SCANS_OF_SECOND = 23, DELETED = 4 }; /* a scan of the first is deleted */
+enum { SCANS_OF_FIRST = 22, SCANS_OF_SECOND = 23, DELETED = 4 }; /* a scan of the first reader is deleted */
 
 static struct scan_tally tally;
 
@@ -24,7 +24,7 @@ static void put_reader(uint32_t number, const char *id, const char *name)
 	tally.readers_named += *name != 0;
 }
 
-/* Every third succeeds, of the passes in turn. */
+/* Scans the passes in turn; every third scan succeeds. */
 static void put_scan(uint32_t number)
 {
 	static const uint8_t random[10] = {0};
@@ -311,7 +311,7 @@ static const struct breakage breakages[] = {
     B(replay, "key 9: pass 45 does not exist"),
 };
 
-Test(audit_scans, tells_each_rule_that_is_broken)
+Test(audit_scans, reports_each_broken_rule)
 {
 	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
 		scratch_close(&s);
@@ -321,7 +321,7 @@ Test(audit_scans, tells_each_rule_that_is_broken)
 	}
 }
 
-Test(audit_scans, finds_nothing_wrong_with_what_is_sound)
+Test(audit_scans, finds_no_fault_in_sound_scans)
 {
 	put_delivery(SCANS - 1);
 	put_key(PASSES - 1);

@@ -1,6 +1,6 @@
-/* A shop of two accounts in a database of its own, made with the very codecs that the handlers use: passes with events and
- * deltas, one of them deleted, one with a body of several parts; two idempotency keys and two rows of an import. Criterion runs each test in a process of its own, so these
- * can be static. */
+/* A shop of two accounts in its own database, made with the codecs of the handlers: passes with events and
+ * deltas, one of them deleted, one with a body of several parts; two idempotency keys and two rows of an
+ * import. Criterion runs each test in its own process, so these can be static. */
 #pragma once
 #include "tests/unit/support.h"
 
@@ -72,7 +72,7 @@ static inline void put_event(struct ledger_row row, struct hot *hot)
 	hot->ledger_head = ledger_seq;
 }
 
-/* The rows it is found by, as it changes from the body that is there to `after`. */
+/* Updates the index rows of a pass for a change of its body to `after`. */
 static inline void put_index(uint32_t number, const struct body *after)
 {
 	struct row_key      key = key_u32(account, number);
@@ -104,7 +104,7 @@ static inline void put_body(uint32_t number, const char *pass_id, size_t size)
 static inline const char *id_of(uint32_t number)
 {
 	static char text[32];
-	if (number == LARGE_PASS) number = DELETED_PASS; /* it took the deleted one's id */
+	if (number == LARGE_PASS) number = DELETED_PASS; /* it has the deleted pass's id */
 	snprintf(text, sizeof text, "pass-%u", number);
 	return text;
 }
@@ -144,7 +144,7 @@ static inline void delete_pass(uint32_t number)
 	scratch_save(&s);
 }
 
-/* Idempotency key number `n` of those behind `base`, by which pass `number` was created at 10 * n. */
+/* Idempotency key `n` after `base`, which created pass `number` at time 10 * n. */
 static inline void put_idempotency(uint64_t base, uint8_t n, uint32_t number)
 {
 	uint8_t                key[32] = {base ? n + 128 : n};

@@ -1,4 +1,4 @@
-/* The audit of webhook subscriptions: each rule, broken alone in an otherwise sound shop, is told. */
+/* The audit of webhook subscriptions: each rule, broken alone in an otherwise sound shop, is reported. */
 #include "tests/unit/audit_look.h"
 
 #include "store/subscription.h"
@@ -103,12 +103,12 @@ static const struct breakage breakages[] = {
     B(account, NOBODY "rows of an account that does not exist"),
 };
 
-Test(audit_subscriptions, tells_each_rule_that_is_broken)
+Test(audit_subscriptions, reports_each_broken_rule)
 {
 	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
 
-Test(audit_subscriptions, finds_nothing_wrong_with_what_the_rules_let_in)
+Test(audit_subscriptions, finds_no_fault_in_valid_subscriptions)
 {
 	struct subscription paused = some(9, "https://a.example/");
 	uint64_t            rows;

@@ -1,4 +1,4 @@
-/* A thread of the background steps back; nobody else of its process does. */
+/* A background thread lowers its own priority and that of no other thread. */
 #include "store/background.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@ static void *step_back(void *nice)
 	return NULL;
 }
 
-Test(background, only_the_thread_that_asks_for_it_steps_back)
+Test(background, only_the_calling_thread_gets_the_lower_priority)
 {
 	pthread_t thread;
 	int       before = getpriority(PRIO_PROCESS, 0), nice = -1;

@@ -1,4 +1,4 @@
-/* The backup's manifest: its exact text, and that no other text passes for one. */
+/* The backup's manifest: its exact text, and the refusal of every other text. */
 #include "schemas/backup.h"
 #include "schemas/lines.h"
 
@@ -55,7 +55,7 @@ Test(backup, reads_as_it_was_written)
 	buffer_free(&text);
 }
 
-Test(backup, is_damaged_by_any_other_byte_and_any_cut)
+Test(backup, refuses_any_changed_byte_and_any_cut)
 {
 	static struct backup got;
 	struct buffer        text = {0};
@@ -71,7 +71,7 @@ Test(backup, is_damaged_by_any_other_byte_and_any_cut)
 	buffer_free(&text);
 }
 
-/* The sum is right in all of these. */
+/* The checksum is valid in all of these. */
 Test(backup, refuses_other_contents)
 {
 	static const struct {
@@ -104,7 +104,7 @@ Test(backup, refuses_other_contents)
 		cr_expect_eq(read_with_sum(rows[i].lines, &got), rows[i].want, "row %zu", i);
 }
 
-Test(backup, holds_as_many_shards_as_there_may_be)
+Test(backup, holds_the_highest_number_of_shards)
 {
 	static struct backup all, got;
 	struct buffer        text = {0};
@@ -119,7 +119,7 @@ Test(backup, holds_as_many_shards_as_there_may_be)
 	buffer_free(&text);
 }
 
-Test(lines, take_numbers_only_as_they_were_written)
+Test(lines, accepts_numbers_only_in_their_written_form)
 {
 	static const struct {
 		const char *text;

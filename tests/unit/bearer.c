@@ -1,4 +1,4 @@
-/* http/bearer.h: which headers hold a key, and where one is needed. */
+/* http/bearer.h: which headers have a key, and where one is needed. */
 #include "http/bearer.h"
 
 #include <criterion/criterion.h>
@@ -6,7 +6,7 @@
 #define ACCOUNT "abcdefghijklmnop"
 #define KEY     "sk_" ACCOUNT "_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst"
 
-Test(bearer, is_read_however_it_is_spaced_and_spelt)
+Test(bearer, is_read_in_any_spacing_and_case)
 {
 	static const char *const values[] = {"Bearer " KEY, "bearer " KEY, "BEARER " KEY, "Bearer   " KEY};
 	struct account_id        want;
@@ -18,7 +18,7 @@ Test(bearer, is_read_however_it_is_spaced_and_spelt)
 	}
 }
 
-Test(bearer, of_another_form_is_none)
+Test(bearer, of_another_form_is_refused)
 {
 	static const char *const values[] = {"",
 	                                     "Bearer",
@@ -36,8 +36,8 @@ Test(bearer, of_another_form_is_none)
 		cr_expect_not(bearer_read(span_str(values[i]), &bearer), "%s", values[i]);
 }
 
-/* What is remembered answers for the very same header, and for no other. */
-Test(bearer, is_read_anew_when_it_is_another)
+/* The cached result is used for an identical header only. */
+Test(bearer, is_parsed_again_when_the_header_differs)
 {
 	static const char other_key[] =
 	    "Bearer sk_bcdefghijklmnopa_bbcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
@@ -69,7 +69,7 @@ Test(bearer, is_needed_below_v1)
 		cr_expect_not(bearer_guards(span_str(beside[i])), "%s", beside[i]);
 }
 
-Test(bearer, what_is_no_key_has_its_reason)
+Test(bearer, invalid_key_has_its_reason)
 {
 	static const struct {
 		const char *value;

@@ -1,4 +1,5 @@
-/* The pass body: its stored form, the merging of a caller's members, and what a template lets in. */
+/* The pass body: its stored form, merging a client's members into it, and checking them against a
+ * template. */
 #include "schemas/body.h"
 
 #include "tests/unit/support.h"
@@ -66,7 +67,7 @@ Test(body, has_the_layout_its_header_describes)
 	buffer_free(&bytes);
 }
 
-Test(body, of_another_form_is_damage)
+Test(body, another_form_is_damage)
 {
 	struct buffer bytes = {0};
 	struct body   got;
@@ -78,7 +79,7 @@ Test(body, of_another_form_is_damage)
 		             "%zu bytes", size);
 		free(exact);
 	}
-	for (size_t at = 17; at < 35; at++) { /* every size that is not what follows */
+	for (size_t at = 17; at < 35; at++) { /* every size that contradicts the rest */
 		bytes.at[at] ^= 0x80;
 		cr_expect_eq(body_open(buffer_span(&bytes), &got), ERR_DAMAGED, "byte %zu", at);
 		bytes.at[at] ^= 0x80;
@@ -106,7 +107,7 @@ static bool is_text(const msgpack_object *map, const char *want)
 	return same;
 }
 
-Test(body, objects_come_back_to_the_letter)
+Test(body, objects_are_returned_unchanged)
 {
 	static const char *const texts[] = {
 	    "{}", "{\"a\":\"\",\"b\":1,\"c\":-0.10e+5,\"d\":true,\"e\":false}",
@@ -147,10 +148,10 @@ Test(body, merging_replaces_adds_and_removes)
 	    {"{\"a\":1}", "{\"b\":null}", false, "{\"a\":1}"},
 	    {"{\"a\":1}", "{\"a\":null}", false, "{}"},
 	    {"{\"a\":null,\"b\":null,\"\":null}", "{\"b\":null,\"c\":1}", false,
-	     "{\"a\":null,\"\":null,\"c\":1}"}, /* a null that was there is no removal */
+	     "{\"a\":null,\"\":null,\"c\":1}"}, /* a stored null is not a removal */
 	    {"{\"a\":1}", "{\"a\":null,\"b\":null}", true, "{\"a\":null,\"b\":null}"},
 	    {"{\"a\":1,\"b\":{\"c\":1}}", "{\"b\":{\"d\":null}}", false,
-	     "{\"a\":1,\"b\":{\"d\":null}}"}, /* the top level only */
+	     "{\"a\":1,\"b\":{\"d\":null}}"}, /* only at the top level */
 	    {"{\"a\":1}", "{\"A\":2,\"a \":3,\"\":4}", false, "{\"a\":1,\"A\":2,\"a \":3,\"\":4}"},
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -158,14 +159,14 @@ Test(body, merging_replaces_adds_and_removes)
 		          i);
 }
 
-Test(body, merging_over_what_is_no_map_begins_empty)
+Test(body, merging_over_another_type_begins_with_an_empty_map)
 {
 	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL}, over = object("{\"a\":1}"), merged;
 	cr_assert_eq(map_merge(&nil, &over, false, &zone, &merged), OK);
 	cr_expect(is_text(&merged, "{\"a\":1}"));
 }
 
-/* A naive merge: ordered pairs, found by looking at all of them. Keys are numbers; a value of 0 is null. */
+/* A naive merge: ordered pairs, found by linear search. Keys are numbers; a value of 0 is null. */
 enum { KEYS = 60 };
 struct pairs {
 	unsigned count, keys[2 * KEYS], values[2 * KEYS];
@@ -219,7 +220,7 @@ static struct pairs any_pairs(uint64_t *state, unsigned count, bool nulls)
 	return pairs;
 }
 
-/* Sizes around the eight keys where the walk becomes a hash, and well beyond. */
+/* Sizes around eight keys, where the search becomes a hash table, and far above. */
 Test(body, merging_equals_a_naive_merge)
 {
 	uint64_t    state = chance_begin();
@@ -256,7 +257,7 @@ static void read_template(struct template *template)
 	cr_assert_eq(template_read(json, template, &fault), OK, "%s", fault.field);
 }
 
-Test(body, visible_is_held_against_the_template)
+Test(body, visible_is_checked_against_the_template)
 {
 	static const struct {
 		enum err    want;
@@ -274,7 +275,7 @@ Test(body, visible_is_held_against_the_template)
 	    {ERR_INVALID_INPUT, "other", "{\"other\":null}"},
 	    {ERR_INVALID_INPUT, "points", "{\"points\":1}"},
 	    {ERR_INVALID_INPUT, "points", "{\"points\":null}"},
-	    {ERR_INVALID_INPUT, "Text", "{\"text\":5,\"Text\":\"a\"}"}, /* an unknown key wins */
+	    {ERR_INVALID_INPUT, "Text", "{\"text\":5,\"Text\":\"a\"}"}, /* an unknown key is reported first */
 	    {ERR_INVALID_INPUT, "points", "{\"number\":\"x\",\"points\":1}"},
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "text", "{\"text\":null}"}, /* required */
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "text", "{\"text\":\"abcd\"}"},
@@ -295,7 +296,7 @@ Test(body, visible_is_held_against_the_template)
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "url", "{\"url\":\"ftp://a\"}"},
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "url", "{\"url\":\"https://a.example\"}"}, /* too long */
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "flag",
-	     "{\"text\":\"a\",\"flag\":0,\"date\":0}"}, /* the first of them */
+	     "{\"text\":\"a\",\"flag\":0,\"date\":0}"}, /* the first fault */
 	};
 	static struct template template;
 	read_template(&template);
@@ -307,7 +308,7 @@ Test(body, visible_is_held_against_the_template)
 	}
 }
 
-Test(body, what_a_pass_holds_of_a_field_that_is_gone_can_be_removed_and_nothing_else)
+Test(body, a_value_of_a_removed_field_can_only_be_removed)
 {
 	static const struct {
 		enum err    want;
@@ -319,7 +320,7 @@ Test(body, what_a_pass_holds_of_a_field_that_is_gone_can_be_removed_and_nothing_
 	    {ERR_INVALID_INPUT, "gone", "{\"gone\":\"held\"}"},
 	    {ERR_INVALID_INPUT, "never", "{\"gone\":null,\"never\":null}"},
 	    {ERR_INVALID_INPUT, "Gone", "{\"Gone\":null}"},
-	    {ERR_INVALID_INPUT, "points", "{\"points\":null}"}, /* locked, whatever the pass holds */
+	    {ERR_INVALID_INPUT, "points", "{\"points\":null}"}, /* locked, whatever the pass has */
 	    {ERR_PASS_TEMPLATE_DATA_INVALID, "text", "{\"gone\":null,\"text\":null}"},
 	};
 	static struct template template;
@@ -339,7 +340,7 @@ Test(body, visible_needs_what_the_template_requires)
 	struct reason reason;
 	read_template(&template);
 	msgpack_object visible = object(
-	    "{\"long\":\"x\",\"text\":\"a\"}"); /* the counter is laid in when shown */
+	    "{\"long\":\"x\",\"text\":\"a\"}"); /* the counter is added when the pass is shown */
 	cr_expect_eq(visible_check_required(&template, &visible, &reason), OK);
 	visible = object("{\"long\":\"x\"}");
 	cr_expect_eq(visible_check_required(&template, &visible, &reason), ERR_PASS_TEMPLATE_DATA_INVALID);

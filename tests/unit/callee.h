@@ -1,5 +1,5 @@
-/* The caller's side of a session, against a callee that does only what a test tells it: a bound channel in
- * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
+/* The caller's side of a session, with a callee controlled by the test: a bound channel in the same
+ * thread. Time is an argument, so a test waits for a deadline by adding to `later`. */
 #include "tests/unit/patience.h"
 #include "actors/rpc/rpc.h"
 #include "actors/rt/time.h"
@@ -18,18 +18,18 @@ static char endpoint[64];
 
 static struct rpc     *rpc;
 static struct channel *callee;
-static struct packet   packet;                   /* what the callee received last */
-static struct frame    frame;                    /* and as a frame */
-static mono_us         begun;                    /* the session, as the last HELLO said */
-static uint64_t        callee_took, callee_sent; /* bytes, of that session */
+static struct packet   packet;                   /* the last message that the callee received */
+static struct frame    frame;                    /* the same as a frame */
+static mono_us         begun;                    /* the session that the last HELLO named */
+static uint64_t        callee_took, callee_sent; /* bytes of that session */
 static msgpack_zone    zone;
-static dur_us          later; /* how far the test's time is ahead */
+static dur_us          later; /* offset of the test's time */
 
 static struct {
 	int      user;
 	enum err err;
 	unsigned flags;
-} ends[ENDS_MAX]; /* what on_reply heard, in order */
+} ends[ENDS_MAX]; /* results reported to on_reply, in order */
 static int  end_count;
 static bool call_again; /* on_reply makes one more call */
 
@@ -61,7 +61,7 @@ static inline bool pump_until_ends(int count)
 	return within_time((pump(), end_count >= count));
 }
 
-/* Begins a call with `size` bytes of argument; numbers serve as users. */
+/* Begins a call with `size` bytes of arguments. Users are numbers. */
 static inline enum err call_sized(enum message message, int user, size_t size, uint64_t *id)
 {
 	struct call    head = {.message = message, .deadline = mono_after(now(), (dur_us){US_PER_SEC})};
@@ -136,7 +136,7 @@ static inline void callee_welcomes(uint64_t epoch, uint32_t credit_commands, uin
 	buffer_free(&bytes);
 }
 
-/* A frame of replies, or of calls, that tells what was taken. */
+/* A frame of replies, or of calls, with a receipt. */
 static inline void callee_sends_items(struct frame_out *out, uint64_t taken)
 {
 	frame_set_taken(&out->bytes, taken);

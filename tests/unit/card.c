@@ -1,4 +1,4 @@
-/* The document of a pass: every state, and what is left out. Whole pages are judged by the scenarios. */
+/* The HTML of a pass: every state, and omitted parts. Scenarios test whole pages. */
 #include "http/card.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ static const char *render(const struct pass_view *shown)
 	return (const char *)out.at;
 }
 
-/* Does `html` have these texts in this order? */
+/* True if `html` contains these texts in this order. */
 static bool in_order(const char *html, const char *const *texts)
 {
 	for (; *texts; texts++) {
@@ -40,7 +40,7 @@ static bool in_order(const char *html, const char *const *texts)
 	return true;
 }
 
-Test(card, shows_fields_in_the_template_s_order_and_strangers_last)
+Test(card, shows_fields_in_the_templates_order_and_unknown_ones_last)
 {
 	struct pass_view         shown = sample();
 	static const char *const order[] = {">Points<", ">25<",  ">A<",   ">first<", ">B<",
@@ -54,7 +54,7 @@ Test(card, shows_fields_in_the_template_s_order_and_strangers_last)
 	cr_expect_not(strstr(render(&shown), "<dl"));
 }
 
-Test(card, tells_every_state)
+Test(card, shows_every_state)
 {
 	static const struct {
 		enum pass_status status;
@@ -82,7 +82,7 @@ Test(card, tells_every_state)
 	}
 }
 
-Test(card, looks_like_the_pass_else_the_template_else_something)
+Test(card, takes_its_look_from_the_pass_then_the_template_then_defaults)
 {
 	static const struct {
 		const char *appearance, *title, *colour, *want_title, *want_colours;
@@ -108,7 +108,7 @@ Test(card, looks_like_the_pass_else_the_template_else_something)
 	}
 }
 
-Test(card, what_is_no_object_is_refused)
+Test(card, refuses_what_is_not_an_object)
 {
 	static const char *const texts[] = {"", "[]", "{", "{\"a\":1,\"a\":2}", "null"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -118,13 +118,13 @@ Test(card, what_is_no_object_is_refused)
 		             "%s", texts[i]);
 		shown = sample();
 		shown.appearance = span_str(texts[i]);
-		enum err want = i ? ERR_MALFORMED : OK; /* no appearance is fine */
+		enum err want = i ? ERR_MALFORMED : OK; /* no appearance is valid */
 		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), want, "%s",
 		             texts[i]);
 	}
 }
 
-Test(card, refusals_have_words_of_their_own)
+Test(card, refusals_have_their_own_texts)
 {
 	static const struct {
 		int         status;
@@ -142,7 +142,7 @@ Test(card, refusals_have_words_of_their_own)
 	}
 }
 
-Test(card, shows_the_images_that_there_are_from_beside_itself)
+Test(card, links_existing_images_by_relative_paths)
 {
 	struct pass_view         shown = sample();
 	static const char *const both[] = {"<main>",
@@ -167,7 +167,7 @@ Test(card, shows_the_images_that_there_are_from_beside_itself)
 	shown.images[PAGE_IMAGE_BANNER].height = 200;
 	cr_expect(in_order(render(&shown), both), "%s", (const char *)out.at);
 	cr_expect(hashes.has_images);
-	shown.images[PAGE_IMAGE_LOGO].width = 200; /* a broad one stands above the title */
+	shown.images[PAGE_IMAGE_LOGO].width = 200; /* a wide logo is placed above the title */
 	cr_expect(strstr(render(&shown), "class=\"logo across\""));
 	card_refusal(404, &out, &hashes);
 	cr_expect_not(hashes.has_images);

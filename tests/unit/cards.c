@@ -1,5 +1,5 @@
-/* Rows of cards: written and read again they are the same, an id and a code lead to them, and what no program of ours writes
- * is damage. */
+/* Rows of cards: they read as they were written and are found by id and by code; rows that the program
+ * does not write are damage. */
 #include "tests/unit/support.h"
 
 #include "store/card.h"
@@ -60,7 +60,7 @@ Test(cards, are_found_by_id_and_by_code)
 	cr_expect_eq(card_of_code(s.view, account, filler(1, CARD_CODE_BYTES_MAX + 1), &got), ERR_NOT_FOUND);
 }
 
-Test(cards, one_that_is_unlinked_has_no_code)
+Test(cards, an_unlinked_card_has_no_code)
 {
 	struct card card = some(5, 7, "abc"), got;
 	store(account, card);
@@ -71,8 +71,8 @@ Test(cards, one_that_is_unlinked_has_no_code)
 	cr_expect(is(&got, &card));
 }
 
-/* In one command, as when a code goes over. */
-Test(cards, a_code_goes_from_one_to_the_other)
+/* In one command, as when a code moves to another pass. */
+Test(cards, a_code_moves_to_another_pass)
 {
 	struct card old = some(5, 7, "abc"), new = some(6, 8, "abc"), got;
 	store(account, old);
@@ -83,7 +83,7 @@ Test(cards, a_code_goes_from_one_to_the_other)
 	cr_expect(is(&got, &new));
 }
 
-Test(cards, come_newest_first_and_are_the_passes_own)
+Test(cards, are_listed_newest_first_and_by_pass)
 {
 	struct card got;
 	char        codes[][2] = {"a", "b", "c", "d", "e"};
@@ -101,7 +101,7 @@ Test(cards, come_newest_first_and_are_the_passes_own)
 	cr_expect_eq(card_newest(s.view, account, UINT32_MAX, &got), ERR_NOT_FOUND);
 }
 
-/* The format, byte for byte; and what is not of it. */
+/* The format byte for byte, and violations of it. */
 Test(cards, rows_are_as_they_are_described)
 {
 	uint8_t              value[CARD_BYTES_MAX + 1];

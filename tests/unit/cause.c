@@ -1,4 +1,4 @@
-/* schemas/cause.h: every refusal has a sentence; schemas/json.h: and every text that is no JSON has a reason. */
+/* schemas/cause.h: every refusal has a sentence. schemas/json.h: every invalid JSON text has a reason. */
 #include "schemas/cause.h"
 #include "schemas/json.h"
 #include "schemas/limits.h"
@@ -44,7 +44,7 @@ Test(cause, each_has_one_plain_sentence)
 	}
 }
 
-Test(cause, no_sentence_is_longer_than_its_room)
+Test(cause, no_sentence_exceeds_its_buffer)
 {
 	for (unsigned i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
 		struct reason reason = longest_of(i);
@@ -53,7 +53,7 @@ Test(cause, no_sentence_is_longer_than_its_room)
 	}
 }
 
-Test(cause, what_a_caller_wrote_is_cut_and_made_harmless)
+Test(cause, values_of_the_client_are_cut_and_escaped)
 {
 	static char   long_name[300];
 	struct reason reason = {.cause = CAUSE_EMPTY, .field = span_str("a`b\n\x7f")};
@@ -70,7 +70,7 @@ Test(cause, what_a_caller_wrote_is_cut_and_made_harmless)
 	cr_expect_neq(strstr(text, "...`"), NULL, "%s", text);
 }
 
-Test(cause, the_name_that_was_meant_is_hinted_at)
+Test(cause, a_similar_name_is_suggested)
 {
 	static const struct {
 		const char *name, *hint;
@@ -89,7 +89,7 @@ Test(cause, the_name_that_was_meant_is_hinted_at)
 	cr_expect_str_eq(hint, "it takes none");
 }
 
-Test(cause, a_hint_at_many_names_is_cut)
+Test(cause, a_suggestion_of_many_names_is_cut)
 {
 	static char names[TEMPLATE_FIELDS_MAX][16];
 	struct span known[TEMPLATE_FIELDS_MAX];
@@ -107,9 +107,9 @@ Test(cause, a_hint_at_many_names_is_cut)
 
 struct row {
 	const char *json;
-	size_t      size; /* 0: that of the text */
+	size_t      size; /* 0: the length of the text */
 	enum cause  cause;
-	int64_t     least, most; /* of a place; 0: not looked at */
+	int64_t     least, most; /* expected position; 0: not checked */
 };
 
 static const struct row rows[] = {
@@ -171,7 +171,7 @@ static const struct row rows[] = {
     {"hello", 0, CAUSE_BODY_SYNTAX, 1, 1},
 };
 
-Test(cause, a_text_that_is_no_json_has_its_reason)
+Test(cause, invalid_json_has_its_reason)
 {
 	struct arena arena = {0};
 	struct json *value;
@@ -190,7 +190,7 @@ Test(cause, a_text_that_is_no_json_has_its_reason)
 	arena_free(&arena);
 }
 
-Test(cause, what_is_json_needs_no_reason)
+Test(cause, valid_json_has_no_reason)
 {
 	static const char *const good[] = {"{}",    " [1,-0,2.5e-3,1E+2,\"\\u00e9\\\"\\/\",true,false,null] ",
 	                                   "0",     "{\"a\":{\"b\":[]},\"c\":\"\\ud83d\\ude00\"}",
@@ -213,7 +213,7 @@ static const char *told(const char *json)
 	return refusal.message;
 }
 
-Test(cause, depth_and_keys_that_stand_twice_are_told)
+Test(cause, depth_and_duplicate_keys_are_reported)
 {
 	char deep[2 * JSON_DEPTH_MAX + 8] = "";
 	for (int i = 0; i <= JSON_DEPTH_MAX; i++)

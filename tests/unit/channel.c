@@ -1,4 +1,4 @@
-/* Mailboxes: one bound, one or two connected, over an ipc endpoint in a directory of this test's own. */
+/* Channels: one bound, one or two connected, over an ipc endpoint in the test's directory. */
 #include "tests/unit/patience.h"
 #include "actors/rt/channel.h"
 #include "actors/rt/loop.h"
@@ -34,7 +34,7 @@ static void end(void)
 
 TestSuite(channel, .init = begin, .fini = end);
 
-/* Tries an expression for up to three seconds. */
+/* Repeats an expression for up to three seconds, until it is true. */
 #define within_time(condition)                                                                 \
 	({                                                                                     \
 		bool held_ = false;                                                            \
@@ -50,7 +50,7 @@ static void connect_both(void)
 	cr_assert(within_time(channel_link(dealer) == LINK_UP));
 }
 
-Test(channel, carries_bytes_there_and_back)
+Test(channel, sends_bytes_in_both_directions)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
@@ -78,19 +78,20 @@ Test(channel, keeps_the_order_and_large_messages)
 	}
 }
 
-Test(channel, sends_nothing_to_nobody)
+Test(channel, sends_nothing_without_a_peer)
 {
 	cr_assert_eq(channel_connect(&dealer, endpoint), OK);
 	cr_expect_eq(channel_send(dealer, NULL, span_str("lost")), ERR_WOULD_BLOCK);
 	cr_expect_eq(channel_link(dealer), LINK_SAME);
 	cr_assert_eq(channel_bind(&router, endpoint), OK);
 	cr_assert(within_time(channel_link(dealer) == LINK_UP));
-	cr_expect_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);  /* nothing was kept for later */
-	cr_expect_eq(channel_send(dealer, NULL, span_str("now")), OK); /* at once after the link is up */
+	cr_expect_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK); /* nothing was queued */
+	cr_expect_eq(channel_send(dealer, NULL, span_str("now")),
+	             OK); /* at once after the connection is up */
 	cr_expect(within_time(channel_recv(router, &packet) == OK));
 }
 
-Test(channel, says_that_a_peer_is_gone)
+Test(channel, reports_that_a_peer_is_gone)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
@@ -102,7 +103,7 @@ Test(channel, says_that_a_peer_is_gone)
 	cr_expect_eq(channel_send(router, &nobody, span_str("x")), ERR_PEER_GONE);
 }
 
-Test(channel, follows_the_link_down_and_up_again)
+Test(channel, reports_the_connection_down_and_up)
 {
 	connect_both();
 	channel_close(&router);
@@ -119,16 +120,16 @@ Test(channel, what_arrived_before_the_end_can_still_be_read)
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
 	cr_assert(within_time(channel_recv(router, &packet) == OK));
 	struct peer from = packet.from;
-	cr_assert_eq(channel_recv(dealer, &packet), ERR_WOULD_BLOCK); /* idle: it learns of both at once */
+	cr_assert_eq(channel_recv(dealer, &packet), ERR_WOULD_BLOCK); /* idle: both are reported at once */
 	cr_assert_eq(channel_send(router, &from, span_str("last")), OK);
-	cr_assert(within_time(channel_waiting(dealer))); /* closing drops what has not left */
+	cr_assert(within_time(channel_waiting(dealer))); /* closing drops unsent messages */
 	channel_close(&router);
 	cr_assert(within_time(channel_link(dealer) == LINK_DOWN));
 	cr_assert_eq(channel_recv(dealer, &packet), OK);
 	cr_expect(span_is(packet.bytes, "last"));
 }
 
-Test(channel, refuses_what_is_larger_than_any_frame)
+Test(channel, refuses_messages_larger_than_any_frame)
 {
 	connect_both();
 	uint8_t *huge = calloc(1, FRAME_BYTES_MAX + 1);
@@ -138,7 +139,7 @@ Test(channel, refuses_what_is_larger_than_any_frame)
 	cr_expect_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);
 }
 
-/* Does nothing wake the loop, for once? */
+/* True if nothing wakes the loop during one wait. */
 static bool sleeps_well(struct loop *loop)
 {
 	cr_assert_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);
@@ -153,7 +154,7 @@ Test(channel, wakes_a_loop)
 	connect_both();
 	cr_assert_eq(loop_open(&loop), OK);
 	cr_assert_eq(loop_watch(&loop, channel_fd(router)), OK);
-	cr_expect(within_time(sleeps_well(&loop))); /* the connection itself wakes the router too */
+	cr_expect(within_time(sleeps_well(&loop))); /* the connection wakes the router too */
 	cr_assert_eq(channel_send(dealer, NULL, span_str("up")), OK);
 	mono_us began = time_mono();
 	loop_wait(&loop, (dur_us){30 * US_PER_SEC});
@@ -161,7 +162,7 @@ Test(channel, wakes_a_loop)
 	loop_close(&loop);
 }
 
-Test(channel, tells_what_waits_without_receiving_it)
+Test(channel, reports_waiting_messages_without_receiving_them)
 {
 	connect_both();
 	usleep(20000);
@@ -179,8 +180,8 @@ static bool is_told(void)
 	return poll(&woken, 1, patience_ms(3000)) == 1;
 }
 
-/* A look takes the wake-up, whatever it was for: to receive, to send, or nothing else. */
-Test(channel, has_news_of_what_its_descriptor_does_not_tell)
+/* A check consumes the wake-up, whatever its reason: to receive, to send, or nothing. */
+Test(channel, reports_events_that_its_descriptor_does_not_show)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("one")), OK);
@@ -190,7 +191,7 @@ Test(channel, has_news_of_what_its_descriptor_does_not_tell)
 	cr_expect(!channel_has_news(router));
 	cr_assert_eq(channel_send(dealer, NULL, span_str("two")), OK);
 	cr_assert(is_told());
-	cr_expect(!channel_has_news(router)); /* the loop hears of it */
+	cr_expect(!channel_has_news(router)); /* the loop is woken */
 	struct peer from = packet.from;
 	cr_assert_eq(channel_send(router, &from, span_str("down")), OK);
 	cr_expect(channel_has_news(router));
@@ -199,7 +200,7 @@ Test(channel, has_news_of_what_its_descriptor_does_not_tell)
 	cr_expect(!channel_has_news(router));
 }
 
-Test(channel, cannot_use_an_endpoint_that_is_none)
+Test(channel, refuses_an_invalid_endpoint)
 {
 	cr_expect_eq(channel_bind(&router, "ipc:///nonexistent/dir/m"), ERR_IO);
 	cr_expect_null(router);

@@ -1,12 +1,12 @@
-/* http/chunks.h: bodies that are decoded, whatever the pieces they come in, and forms that are refused. */
+/* http/chunks.h: decoding of chunked bodies in any division into pieces, and refused forms. */
 #include "http/chunks.h"
 #include "schemas/buffer.h"
 
 #include <criterion/criterion.h>
 
-static enum cause refused; /* by the last decode(), for this */
+static enum cause refused; /* set by the last decode(), for this */
 
-/* Decodes `text` as it would come in pieces of `step` bytes; `out` gets the body, `*taken` how much was used up. */
+/* Decodes `text` in pieces of `step` bytes. `out` gets the body, `*taken` the number of bytes used. */
 static enum err decode(const char *text, size_t step, struct buffer *out, size_t *taken)
 {
 	struct chunks chunks = {0};
@@ -29,7 +29,7 @@ static enum err decode(const char *text, size_t step, struct buffer *out, size_t
 	return chunks.state == CHUNK_DONE ? OK : ERR_WOULD_BLOCK;
 }
 
-Test(chunks, bodies_are_decoded_however_they_come)
+Test(chunks, bodies_are_decoded_in_any_pieces)
 {
 	static const struct {
 		const char *text, *body;
@@ -55,7 +55,7 @@ Test(chunks, bodies_are_decoded_however_they_come)
 	buffer_free(&out);
 }
 
-Test(chunks, other_forms_are_refused_however_they_come)
+Test(chunks, invalid_forms_are_refused_in_any_pieces)
 {
 	static const struct {
 		const char *text;
@@ -116,7 +116,7 @@ Test(chunks, lines_and_trailers_have_limits)
 	buffer_free(&out);
 }
 
-Test(chunks, it_is_done_in_place)
+Test(chunks, decoding_is_in_place)
 {
 	char          bytes[] = "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n";
 	struct chunks chunks = {0};

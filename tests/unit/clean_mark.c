@@ -1,5 +1,5 @@
-/* The mark beside the tables: believed for one file in one boot, or once clean; otherwise the journal alone
- * says what there is. */
+/* The clean-shutdown marker beside the tables. It is trusted for one file during one boot, or after a
+ * clean shutdown; otherwise the tables are rebuilt from the journal. */
 #include "tests/unit/support.h"
 
 #include "schemas/crc32c.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROWS = 20, SIZE = 3000, SMALL = 40 /* lies beside its key */ };
+enum { ROWS = 20, SIZE = 3000, SMALL = 40 /* adjacent to its key */ };
 
 static struct test_dir     test_dir;
 static struct store       *store;
@@ -46,7 +46,7 @@ static void furnish(void)
 	file_write(&test_dir, "db/data.mdb", 0, span_str("tables"));
 }
 
-/* The mark with `from` made `to`, of the same length, and the checksum right again. */
+/* Replaces `from` in the marker by `to` of the same length, and corrects the checksum. */
 static void forge(const char *from, const char *to)
 {
 	char     crc[9];
@@ -61,7 +61,7 @@ static void forge(const char *from, const char *to)
 	free(text);
 }
 
-/* As after a loss of power: the mark names an earlier boot. */
+/* As after a power failure: the marker names an earlier boot. */
 static void reboot(void)
 {
 	char     was[64], boot[] = "boot=00000000-0000-0000-0000-000000000000";
@@ -102,7 +102,7 @@ Test(clean_mark, names_the_boot_it_is_of)
 	free(text);
 }
 
-Test(clean_mark, makes_the_file_it_marks)
+Test(clean_mark, creates_the_file)
 {
 	struct stat st;
 	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
@@ -122,7 +122,7 @@ Test(clean_mark, ends_with_the_boot_unless_clean)
 	cr_expect(is_trusted());
 }
 
-Test(clean_mark, is_of_one_file)
+Test(clean_mark, is_valid_for_one_file)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		end();
@@ -135,7 +135,7 @@ Test(clean_mark, is_of_one_file)
 	}
 }
 
-Test(clean_mark, is_lost_with_any_bit_of_the_mark)
+Test(clean_mark, is_invalid_with_any_flipped_bit)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		uint8_t *text;
@@ -173,7 +173,7 @@ static int live_and_die(void *user)
 	_exit(0);
 }
 
-/* A bit of a row's key turns over, in every copy that the file has of it. */
+/* Flips a bit of a row's key in every copy in the file. */
 static void damage_a_key(struct span value)
 {
 	uint8_t *bytes;
@@ -210,7 +210,7 @@ static void expect_rows(void)
 	}
 }
 
-/* A process dies, or stops; then the host may lose its page cache: half of data.mdb was never written. */
+/* A process is killed or stops. Then the host may lose its page cache: half of data.mdb was never written. */
 static void expect_after(bool orderly, bool power_lost, uint64_t want_replayed)
 {
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
@@ -230,17 +230,17 @@ Test(clean_mark, of_a_clean_stop_replays_nothing)
 	expect_after(true, false, 0);
 }
 
-Test(clean_mark, of_a_killed_process_replays_what_was_not_committed)
+Test(clean_mark, of_a_killed_process_replays_uncommitted_records)
 {
 	expect_after(false, false, ROWS - ROWS / 2 - 1);
 }
 
-Test(clean_mark, lost_with_the_page_cache_makes_the_tables_anew)
+Test(clean_mark, lost_with_the_page_cache_rebuilds_the_tables)
 {
-	expect_after(false, true, ROWS + 1); /* and the epoch */
+	expect_after(false, true, ROWS + 1); /* and the epoch record */
 }
 
-Test(clean_mark, is_not_given_by_a_stop_to_tables_that_were_damaged_while_they_were_served)
+Test(clean_mark, is_not_written_by_a_stop_after_damage_was_found)
 {
 	struct span got;
 	cr_assert_eq(in_child(live_be_damaged_and_stop, NULL), 0);
@@ -267,7 +267,7 @@ Test(clean_mark, lost_with_the_page_cache_needs_the_whole_journal)
 	test_dir_remove(&before);
 }
 
-Test(clean_mark, lost_with_a_damaged_journal_leaves_the_old_tables_as_they_were)
+Test(clean_mark, lost_with_a_damaged_journal_keeps_the_old_tables)
 {
 	bool     orderly = true;
 	uint8_t *before, *after;

@@ -1,4 +1,4 @@
-/* What is left to the background removal, and how often images are referred to. */
+/* Rows queued for background removal, and reference counts of images. */
 #include "store/cleanup.h"
 
 #include "schemas/sha256.h"
@@ -35,7 +35,7 @@ static bool is_left(struct cleanup row)
 
 /* Rows ------------------------------------------------------------------------------------------------------- */
 
-Test(cleanup, rows_come_back_in_the_order_of_accounts_and_kinds)
+Test(cleanup, rows_are_read_in_order_of_account_and_kind)
 {
 	struct cleanup put[] = {
 	    cleanup_of_number(account, CLEANUP_PASS, 7), cleanup_of_number(account, CLEANUP_PASS, 256),
@@ -107,7 +107,7 @@ static struct cleanup left(enum cleanup_kind kind, const uint8_t hash[IMAGE_HASH
 	return cleanup_of(account, kind, span_of(hash, IMAGE_HASH_BYTES));
 }
 
-Test(cleanup, urls_are_counted_as_passes_name_them_and_left_by_the_last)
+Test(cleanup, urls_count_the_passes_that_name_them)
 {
 	static const char both[] = "{\"logo\":\"a\",\"banner\":\"b\",\"title\":\"c\"}",
 	                  logo[] = "{\"logo\":\"a\"}";
@@ -126,7 +126,7 @@ Test(cleanup, urls_are_counted_as_passes_name_them_and_left_by_the_last)
 	cr_expect(uses(IMAGE_USE_URL, a) == 0 && is_left(left(CLEANUP_IMAGE_URL, a)));
 	move("{\"logo\":\"b\",\"title\":\"c\"}", "");
 	cr_expect(is_left(left(CLEANUP_IMAGE_URL, b)));
-	move("{\"logo\":\"never counted\"}", ""); /* of a directory that is older than counts */
+	move("{\"logo\":\"never counted\"}", ""); /* of a directory older than reference counts */
 }
 
 static void store_image(const char *url, uint8_t tag, struct image *image)
@@ -157,7 +157,7 @@ static bool clean(enum err (*step)(struct view *, struct cleanup *, bool *), str
 	return steps > 1;
 }
 
-Test(cleanup, an_image_goes_with_its_last_url_and_stays_while_there_is_one)
+Test(cleanup, an_image_is_removed_with_its_last_url)
 {
 	struct image  image, found;
 	struct buffer out = {0};
@@ -175,7 +175,7 @@ Test(cleanup, an_image_goes_with_its_last_url_and_stays_while_there_is_one)
 	clean(image_clean, left(CLEANUP_IMAGE, image.hash)); /* that of the fetch: it is shown */
 	cr_expect_eq(image_bytes(s.view, account, &image, &out), OK);
 	move("{\"banner\":\"b\"}", "");
-	move("", "{\"logo\":\"b\"}"); /* before its step has come */
+	move("", "{\"logo\":\"b\"}"); /* before its step has run */
 	clean(image_url_clean, left(CLEANUP_IMAGE_URL, b));
 	cr_expect_eq(image_of_url(s.view, account, span_str("b"), &found), OK);
 	move("{\"logo\":\"b\"}", "");
@@ -186,7 +186,7 @@ Test(cleanup, an_image_goes_with_its_last_url_and_stays_while_there_is_one)
 	buffer_free(&out);
 }
 
-Test(cleanup, another_image_at_a_url_gives_up_the_one_before)
+Test(cleanup, a_new_image_at_a_url_replaces_the_previous_one)
 {
 	struct image first, second;
 	move("", "{\"logo\":\"a\"}");
@@ -200,7 +200,7 @@ Test(cleanup, another_image_at_a_url_gives_up_the_one_before)
 	cr_expect(is_left(left(CLEANUP_IMAGE, first.hash)));
 }
 
-Test(cleanup, a_fetch_that_nobody_waits_for_any_more_is_left)
+Test(cleanup, a_fetch_without_waiting_passes_is_abandoned)
 {
 	struct image   image;
 	uint8_t        a[IMAGE_HASH_BYTES];
@@ -216,7 +216,7 @@ Test(cleanup, a_fetch_that_nobody_waits_for_any_more_is_left)
 
 /* Others ------------------------------------------------------------------------------------------------------ */
 
-Test(cleanup, what_a_rule_fired_for_goes_in_steps_and_no_other_s)
+Test(cleanup, firing_records_of_one_rule_are_removed_in_steps)
 {
 	struct uuid ids[] = {{{1}}, {{2}}, {{3}}};
 	bool        fired;
@@ -235,13 +235,13 @@ Test(cleanup, what_a_rule_fired_for_goes_in_steps_and_no_other_s)
 			          fired == (i != 1));
 }
 
-/* Versions that nobody got went before. */
+/* Unassigned versions were removed before. */
 static bool is_missing(uint32_t version)
 {
 	return version > 50 && version < 850;
 }
 
-Test(cleanup, versions_of_a_reward_go_in_steps_and_no_other_s)
+Test(cleanup, versions_of_one_reward_are_removed_in_steps)
 {
 	struct reward_version row = {.redemption_allowance = 1, .slug = span_str("a"), .name = span_str("A")},
 	                      got;
@@ -261,7 +261,7 @@ Test(cleanup, versions_of_a_reward_go_in_steps_and_no_other_s)
 			             family == 2 || is_missing(version) ? ERR_NOT_FOUND : OK);
 }
 
-Test(cleanup, one_version_goes_and_no_other)
+Test(cleanup, one_version_is_removed)
 {
 	struct reward_version row = {.family = 1,
 	                             .redemption_allowance = 1,
@@ -273,7 +273,7 @@ Test(cleanup, one_version_goes_and_no_other)
 		scratch_save(&s);
 	}
 	struct cleanup second = reward_version_left_over(account, 1, 2);
-	for (unsigned i = 0; i < 2; i++) { /* once more: it is gone already */
+	for (unsigned i = 0; i < 2; i++) { /* again: it is already removed */
 		cr_assert_eq(reward_version_clean(s.view, &second), OK);
 		scratch_save(&s);
 	}

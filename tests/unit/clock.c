@@ -1,5 +1,5 @@
-/* CLOCK_SHOW and CLOCK_SET: service time is set forward where the operator allows it, never back, and is so far ahead after a
- * restart too. */
+/* CLOCK_SHOW and CLOCK_SET: service time can be set forward where the operator allows it, never back, and
+ * keeps its offset across a restart. */
 #include "store/meta.h"
 
 #include "actors/shard/command.h"
@@ -45,7 +45,7 @@ static enum err set(int64_t offset)
 		return err;
 	}
 	scratch_save(&s);
-	atomic_store(&facts.clock_offset, offset); /* as the engine does */
+	atomic_store(&facts.clock_offset, offset); /* like the engine */
 	return OK;
 }
 
@@ -65,7 +65,7 @@ static void expect_answer(const char *time, uint64_t offset)
 	msgpack_zone_free(zone);
 }
 
-Test(clock, is_the_walls_until_it_is_set)
+Test(clock, equals_the_wall_clock_until_it_is_set)
 {
 	int64_t        offset = 1;
 	struct request request = request_of(NULL);
@@ -75,7 +75,7 @@ Test(clock, is_the_walls_until_it_is_set)
 	expect_answer("2023-11-14T22:13:20.000Z", 0);
 }
 
-Test(clock, is_set_forward_and_answers_as_it_then_is)
+Test(clock, is_set_forward_and_returns_the_new_time)
 {
 	int64_t offset;
 	cr_assert_eq(set(90 * US_PER_SEC), OK);
@@ -84,7 +84,7 @@ Test(clock, is_set_forward_and_answers_as_it_then_is)
 	cr_expect_eq(offset, 90 * US_PER_SEC);
 }
 
-Test(clock, takes_the_same_again_and_nothing_less)
+Test(clock, accepts_the_same_offset_again_and_no_smaller_one)
 {
 	int64_t offset;
 	cr_assert_eq(set(90), OK);
@@ -96,7 +96,7 @@ Test(clock, takes_the_same_again_and_nothing_less)
 	cr_expect_eq(offset, 90);
 }
 
-Test(clock, is_not_set_where_the_operator_did_not_allow_it)
+Test(clock, is_not_set_unless_the_operator_allows_it)
 {
 	facts.test_clock = false;
 	cr_expect_eq(set(1), ERR_TEST_CLOCK_OFF);
@@ -110,9 +110,9 @@ Test(clock, a_setting_of_another_size_is_damage)
 	cr_expect_eq(clock_offset_get(s.view, &offset), ERR_DAMAGED);
 }
 
-/* Lives of a shard, one after the other: service time begins at what the journal last saw, with the offset that was stored,
- * whether or not a turn has passed since it was set. */
-Test(clock, goes_on_over_restarts)
+/* Several lives of a shard: service time begins at the last time in the journal, with the stored offset,
+ * also if no turn has passed since it was set. */
+Test(clock, continues_across_restarts)
 {
 	uint64_t state = chance_begin();
 	int64_t  wall = now.v, boot = 0, offset = 0, last = 0, journal = 0;

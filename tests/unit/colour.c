@@ -1,18 +1,18 @@
-/* The ink on a colour: enough contrast on every one. */
+/* The ink colour on a background: enough contrast on every one. */
 #include "http/colour.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 
-/* Written down a second time, from the guidelines. */
+/* A second implementation of the guidelines. */
 static double linear(unsigned value)
 {
 	double c = value / 255.0;
 	return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
 }
 
-Test(colour, ink_has_the_contrast_that_is_asked_for_on_every_colour)
+Test(colour, ink_has_the_required_contrast_on_every_colour)
 {
 	double worst = 21;
 	for (unsigned i = 0; i < 32 * 32 * 32; i++) {
@@ -28,7 +28,7 @@ Test(colour, ink_has_the_contrast_that_is_asked_for_on_every_colour)
 	cr_expect_geq(worst, 4.5);
 }
 
-Test(colour, what_is_no_colour_has_no_ink)
+Test(colour, an_invalid_colour_has_no_ink)
 {
 	static const char *const texts[] = {
 	    "", "#fff", "112233", "#11223g", "#1122334", "red", "#\x10\x11\x12\x13\x14\x15"};

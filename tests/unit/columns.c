@@ -1,5 +1,5 @@
-/* Columns of passes in memory: always what the rows hold in the view that they are asked for in, whatever was written
- * between two lists. */
+/* Columns of passes in memory: they equal the rows of the requested view, whatever was written between two
+ * lists. */
 #include "tests/unit/lists.h"
 
 #include "actors/shard/pass/columns.h"
@@ -74,7 +74,7 @@ static void are_right(const struct columns *columns)
 		bounds_hold(columns, word);
 }
 
-/* In a view that begins now. Whether they were kept is told by where they lie. */
+/* In a new view. Their address shows whether they were cached. */
 static const struct columns *look(void)
 {
 	struct columns *columns;
@@ -88,7 +88,7 @@ static const struct columns *look(void)
 	return seen;
 }
 
-Test(columns, are_what_the_rows_hold)
+Test(columns, equal_the_rows)
 {
 	static const unsigned sizes[] = {0, 1, 39, 1, 23, 1, 15, 1, 47, 500};
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -119,8 +119,8 @@ Test(columns, grow_pass_by_pass)
 	}
 }
 
-/* What is read again: rows that were written, and no others. */
-Test(columns, read_what_was_written_and_nothing_else)
+/* Only rows that were written are read again. */
+Test(columns, read_again_only_written_rows)
 {
 	struct columns *columns;
 	fill(PASSES);
@@ -143,8 +143,8 @@ Test(columns, read_what_was_written_and_nothing_else)
 	db_reader_end(reader);
 }
 
-/* A view that began before others brought the columns up does not see what is later. */
-Test(columns, of_an_older_view_are_read_anew)
+/* A view that began before another one updated the columns does not see later changes. */
+Test(columns, of_an_older_view_are_read_again)
 {
 	struct view      *old;
 	struct columns   *columns;
@@ -165,7 +165,7 @@ Test(columns, of_an_older_view_are_read_anew)
 	look();
 }
 
-Test(columns, of_small_accounts_are_not_kept)
+Test(columns, of_small_accounts_are_not_cached)
 {
 	struct columns *columns, *again;
 	fill(COLUMNS_PASSES_MIN - 1);
@@ -178,7 +178,7 @@ Test(columns, of_small_accounts_are_not_kept)
 	columns_give(kept, &again);
 }
 
-Test(columns, go_when_more_accounts_are_asked_for)
+Test(columns, are_evicted_for_other_accounts)
 {
 	struct columns *columns;
 	fill(PASSES);
@@ -187,7 +187,7 @@ Test(columns, go_when_more_accounts_are_asked_for)
 	for (unsigned i = 0; i < LIST_CACHE_MAX; i++) {
 		struct account_id other = {{'b', (uint8_t)i}};
 		cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
-		columns->kept.account = other; /* as if of that one */
+		columns->kept.account = other; /* as if it were that account's */
 		columns_give(kept, &columns);
 	}
 	cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
@@ -195,7 +195,7 @@ Test(columns, go_when_more_accounts_are_asked_for)
 	columns_give(kept, &columns);
 }
 
-Test(columns, of_a_damaged_row_are_an_error_and_not_kept)
+Test(columns, of_a_damaged_row_are_an_error_and_not_cached)
 {
 	struct columns *columns;
 	struct row_key  key = key_u32(account, 50);

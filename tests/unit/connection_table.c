@@ -1,4 +1,4 @@
-/* http/connection_table.h: who gives way when places run out. */
+/* http/connection_table.h: the order of eviction when no slot is free. */
 #include "http/connection_table.h"
 #include "schemas/limits.h"
 
@@ -19,7 +19,7 @@ static void take(unsigned i, enum entry_kind kind, int64_t ms)
 	entry_take(&table, &entry[i], kind, at_ms(ms));
 }
 
-/* Everybody who may goes, one after the other, at one instant. */
+/* Evicts all connections that may be evicted, one after the other, at one instant. */
 static void expect_order(int64_t ms, const unsigned *want, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ static void expect_order(int64_t ms, const unsigned *want, unsigned count)
 #define EXPECT_ORDER(ms, ...) \
 	expect_order(ms, (unsigned[]){__VA_ARGS__}, sizeof((unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
-Test(connection_table, the_unfinished_go_first_then_the_idle_then_the_slow)
+Test(connection_table, unfinished_are_evicted_first_then_idle_then_slow)
 {
 	connection_table_open(&table, MANY);
 	take(0, ENTRY_IDLE, 0);
@@ -49,7 +49,7 @@ Test(connection_table, the_unfinished_go_first_then_the_idle_then_the_slow)
 	cr_expect_eq(table.taken, 1);
 }
 
-Test(connection_table, a_newcomer_has_a_moment)
+Test(connection_table, a_new_connection_is_protected_for_a_moment)
 {
 	connection_table_open(&table, MANY);
 	take(0, ENTRY_SLOW, 0);
@@ -64,8 +64,9 @@ Test(connection_table, a_newcomer_has_a_moment)
 	EXPECT_ORDER(1001 + NEWCOMER_MS, 3);
 }
 
-/* Strangers hold every other place in other ways, and come again and again: whoever is honest is not the next to go. */
-Test(connection_table, a_newcomer_is_not_put_out_by_the_next)
+/* Hostile clients hold all other slots in other states and reconnect continuously. The honest client must
+ * not be the next to be evicted. */
+Test(connection_table, a_new_connection_is_not_evicted_by_the_next)
 {
 	connection_table_open(&table, 4);
 	take(0, ENTRY_IDLE, 0);
@@ -77,8 +78,9 @@ Test(connection_table, a_newcomer_is_not_put_out_by_the_next)
 	EXPECT_ORDER(5001, 1, 2);
 }
 
-/* When most of all are new, those who come are the flood themselves: nobody is to wait outside for its end. */
-Test(connection_table, newcomers_put_each_other_out_when_they_are_most_of_all)
+/* When most connections are new, new connections are the flood itself. They may be evicted early, so that
+ * clients outside need not wait for its end. */
+Test(connection_table, new_connections_evict_each_other_when_they_are_the_majority)
 {
 	connection_table_open(&table, MANY);
 	take(0, ENTRY_FIRM, 0);
@@ -86,17 +88,18 @@ Test(connection_table, newcomers_put_each_other_out_when_they_are_most_of_all)
 	take(2, ENTRY_UNFINISHED, 0);
 	take(3, ENTRY_UNFINISHED, 1);
 	cr_expect_null(connection_table_first(&table, at_ms(2)));
-	take(4, ENTRY_UNFINISHED, 2); /* whether or not all places are taken: descriptors may be fewer */
+	take(4, ENTRY_UNFINISHED, 2); /* also while slots are free: there may be fewer descriptors */
 	EXPECT_ORDER(2, 2);
 }
 
-Test(connection_table, time_counts_from_when_it_became_of_its_kind)
+Test(connection_table, time_counts_from_the_last_change_of_state)
 {
 	connection_table_open(&table, MANY);
 	take(0, ENTRY_UNFINISHED, 0);
 	take(1, ENTRY_UNFINISHED, 1);
 	take(2, ENTRY_UNFINISHED, 2);
-	entry_change(&table, &entry[0], ENTRY_UNFINISHED, at_ms(3)); /* a drip buys no time */
+	entry_change(&table, &entry[0], ENTRY_UNFINISHED,
+	             at_ms(3)); /* a slow drip does not extend the time */
 	entry_change(&table, &entry[1], ENTRY_FIRM, at_ms(4));
 	entry_change(&table, &entry[2], ENTRY_FIRM, at_ms(5));
 	entry_change(&table, &entry[2], ENTRY_IDLE, at_ms(6));
@@ -109,7 +112,7 @@ Test(connection_table, time_counts_from_when_it_became_of_its_kind)
 	EXPECT_ORDER(1000, 0, 1, 2);
 }
 
-Test(connection_table, whoever_leaves_makes_room_at_once_and_has_no_other_turn)
+Test(connection_table, a_closed_connection_frees_its_slot_at_once)
 {
 	connection_table_open(&table, 2);
 	take(0, ENTRY_IDLE, 0);

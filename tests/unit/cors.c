@@ -1,9 +1,9 @@
-/* http/cors.h: an origin is allowed byte for byte, or not at all. */
+/* http/cors.h: an origin is allowed if it equals a listed one byte for byte. */
 #include "http/cors.h"
 
 #include <criterion/criterion.h>
 
-Test(cors, only_what_is_listed_is_allowed)
+Test(cors, only_listed_origins_are_allowed)
 {
 	struct options options = {.cors_origin_count = 2};
 	options.cors_origins[0] = "https://a.example";
@@ -28,7 +28,7 @@ Test(cors, only_what_is_listed_is_allowed)
 		cr_expect_not(cors_allows(&options, span_str(others[i])), "%s", others[i]);
 }
 
-Test(cors, what_cannot_stand_in_a_header_is_not_allowed_even_when_listed)
+Test(cors, an_origin_invalid_in_a_header_is_not_allowed_even_if_listed)
 {
 	struct options options = {.cors_origin_count = 1};
 	options.cors_origins[0] = "https://a.example\r\nX: y";

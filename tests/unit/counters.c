@@ -1,4 +1,4 @@
-/* Searching counters: the ones that are found are those that hold q as they are written, of passes that have one. */
+/* Searching counters: finds the passes with a counter whose written form contains q. */
 #include "actors/shard/pass/search.h"
 #include "actors/shard/account/parts.h"
 #include "store/keys.h"
@@ -22,7 +22,7 @@ static void end_all(void)
 
 TestSuite(counters, .init = begin, .fini = end_all);
 
-/* The second template has no counter; the account is said to have none longer than `width`. */
+/* The second template has no counter. The account's longest counter has `width` characters. */
 static void furnish(uint32_t width)
 {
 	static const char with[] = "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"fields\":[{\"key\":\"p\","
@@ -43,7 +43,7 @@ static void furnish(uint32_t width)
 	cr_assert_eq(db_reader_begin(reader), OK);
 }
 
-/* Of `width` characters at most. Many words are of one template, and of some all are asked for. */
+/* At most `width` characters. Many words belong to one template; some words include all templates. */
 static void draw(uint32_t width)
 {
 	for (unsigned i = 0; i < PASSES; i++) {
@@ -80,7 +80,7 @@ static void are_found(const char *q)
 		             q, balances[i], templates[i]);
 }
 
-Test(counters, hold_what_is_written)
+Test(counters, find_written_digits)
 {
 	static const uint32_t widths[] = {1, 2, 5, 6, 7, 8, 20};
 	static const char    *sought[] = {"0", "7", "66", "00", "100", "-", "-1", "-66", "1000000", "012"};
@@ -103,8 +103,8 @@ Test(counters, hold_what_is_written)
 	}
 }
 
-/* What no pass is of is not even read: it would be damage. */
-Test(counters, are_told_by_the_templates_that_passes_are_of)
+/* Rows of templates without passes are not read: here they would be damage. */
+Test(counters, are_found_by_the_templates_of_passes)
 {
 	enum { MANY = 500 };
 	furnish(8);
@@ -119,7 +119,7 @@ Test(counters, are_told_by_the_templates_that_passes_are_of)
 	db_reader_end(reader);
 }
 
-Test(counters, of_an_account_without_templates_hold_nothing)
+Test(counters, of_an_account_without_templates_match_nothing)
 {
 	furnish(8);
 	draw(8);

@@ -1,4 +1,4 @@
-/* CRC-32C: known answers by either way, and both ways equal at every length and in every cut. */
+/* CRC-32C: known values by table and by instruction, and both equal for every length and division. */
 #include "schemas/crc32c.h"
 
 #include <criterion/criterion.h>
@@ -14,9 +14,10 @@ static void fill(void)
 
 TestSuite(crc32c, .init = fill);
 
-Test(crc32c, gives_the_known_answers)
+Test(crc32c, has_the_known_values)
 {
-	/* RFC 3720 B.4, and one long enough for the strips, reckoned bit by bit in another language. */
+	/* RFC 3720 B.4, and one long enough for the interleaved strips, computed bit by bit in another
+	 * language. */
 	uint8_t zeros[32] = {0}, ones[32], rising[32];
 	memset(ones, 0xff, sizeof(ones));
 	for (unsigned i = 0; i < sizeof(rising); i++)
@@ -44,7 +45,7 @@ Test(crc32c, is_equal_by_table_and_instruction)
 		             "size %zu", size);
 }
 
-Test(crc32c, goes_on_where_it_stopped)
+Test(crc32c, can_be_computed_in_pieces)
 {
 	uint32_t whole = crc32c(0, bytes, sizeof(bytes));
 	for (size_t cut = 0; cut <= sizeof(bytes); cut += 61)

@@ -1,5 +1,5 @@
-/* The shard's memory of passes that are being issued, under test, and short words for what is done to it. Criterion runs
- * each test in a process of its own, so these can be static. */
+/* The shard's memory of passes being issued, under test, and short functions for it. Criterion runs each
+ * test in its own process, so these can be static. */
 #pragma once
 #include "actors/shard/issuance/issuance.h"
 #include "store/issuing.h"
@@ -59,7 +59,7 @@ static inline struct creating *next(void)
 	return issuance_next(&issuance, now, &why);
 }
 
-/* Takes the next in hand, which has to be this one, and lets it want that image. */
+/* Takes the next pass, which must be this one, and adds the image to its wanted images. */
 static inline void want(struct account_id account, uint32_t number, const char *url)
 {
 	struct creating *pass = next();
@@ -75,7 +75,7 @@ static inline void wants_number(struct account_id account, uint32_t number)
 	want(account, number, url);
 }
 
-/* The URL of the next that is asked for; "" when there is none. */
+/* The next URL to be requested; "" if there is none. */
 static inline const char *asked(uint64_t *id)
 {
 	static char   url[64];

@@ -1,4 +1,4 @@
-/* The data directory by its descriptors: what opens, what does not, endpoints, the key, the lock. */
+/* The data directory: opening, refusals, endpoints, the key, the lock. */
 #include "actors/rt/datadir.h"
 
 #include <criterion/criterion.h>
@@ -78,7 +78,7 @@ Test(datadir, opens_with_its_identity)
 	cr_expect_eq(datadir.run_fd, -1);
 }
 
-Test(datadir, is_not_found_without_identity_or_at_all)
+Test(datadir, is_not_found_without_identity_or_directory)
 {
 	struct datadir datadir;
 
@@ -119,7 +119,7 @@ Test(datadir, names_endpoints_that_lead_into_its_run_directory)
 	datadir_close(&datadir);
 }
 
-Test(datadir, key_is_of_32_bytes_or_damaged)
+Test(datadir, key_of_another_size_is_damaged)
 {
 	static const uint8_t bytes[MASTER_KEY_BYTES + 1] = {9, 8, 7};
 	uint8_t              key[32];
@@ -138,7 +138,7 @@ Test(datadir, key_is_of_32_bytes_or_damaged)
 	datadir_close(&datadir);
 }
 
-Test(datadir, key_is_the_one_that_the_identity_names)
+Test(datadir, key_must_match_the_identity)
 {
 	static const uint8_t none[MASTER_KEY_BYTES];
 	uint8_t              key[MASTER_KEY_BYTES], other[MASTER_KEY_BYTES];
@@ -155,7 +155,7 @@ Test(datadir, key_is_the_one_that_the_identity_names)
 		cr_assert_eq(datadir_read_key(datadir.fd, key), OK);
 		cr_expect_arr_eq(key, other, sizeof key);
 	}
-	datadir.identity.has_key_id = false; /* as of version 3 */
+	datadir.identity.has_key_id = false; /* as in version 3 */
 	cr_assert_eq(datadir_master_key(&datadir, key), OK);
 	cr_expect_arr_eq(key, other, sizeof key);
 	datadir_close(&datadir);
@@ -167,7 +167,7 @@ Test(datadir, lock_is_held_by_one_descriptor)
 
 	cr_assert_eq(datadir_lock(dir_fd, "held", 0, &first), OK);
 	cr_expect_neq(fcntl(first, F_GETFD) & FD_CLOEXEC, 0);
-	/* The same process is no exception: the lock is the open file's. */
+	/* Also within one process: the lock belongs to the open file. */
 	cr_expect_eq(datadir_lock(dir_fd, "held", 30, &second), ERR_LOCKED);
 	cr_expect_eq(second, -1);
 	close(first);
@@ -176,7 +176,7 @@ Test(datadir, lock_is_held_by_one_descriptor)
 	close(dir_fd);
 }
 
-Test(datadir, lock_is_of_the_file_that_has_the_name)
+Test(datadir, lock_follows_the_file_name)
 {
 	int  dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock, held[2], seen[2];
 	char byte = 0;
@@ -184,7 +184,7 @@ Test(datadir, lock_is_of_the_file_that_has_the_name)
 	cr_assert(!pipe(held) && !pipe(seen));
 	pid_t child = fork();
 	cr_assert_geq(child, 0);
-	if (child == 0) { /* takes the file away while the other one waits for it */
+	if (child == 0) { /* deletes the file while the other one waits for it */
 		if (datadir_lock(dir_fd, "held", 0, &lock)) _exit(1);
 		if (write(held[1], &byte, 1) != 1 || read(seen[0], &byte, 1) != 1) _exit(1);
 		usleep(100000);

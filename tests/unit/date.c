@@ -1,4 +1,4 @@
-/* Dates: what is printed, what is read, and that each day of many centuries survives both. */
+/* Dates: printing, parsing, and a round trip of each day of many centuries. */
 #include "schemas/date.h"
 
 #include <criterion/criterion.h>
@@ -75,7 +75,7 @@ Test(date, reads_offsets_and_fractions)
 		cr_expect_eq(read_ok(rows[i].text).v, rows[i].want, "%s", rows[i].text);
 }
 
-Test(date, refuses_what_is_no_date)
+Test(date, refuses_invalid_dates)
 {
 	static const char *const texts[] = {
 	    "",

@@ -1,5 +1,5 @@
-/* LMDB behind the tables: rows and parts, patches, ranges, readers, and that a damaged byte is never a value.
- */
+/* LMDB behind the tables: rows and parts, patches, ranges, readers; a damaged byte is never returned as a
+ * value. */
 #include "tests/unit/support.h"
 #include "tests/unit/patience.h"
 
@@ -52,7 +52,7 @@ static bool holds(enum table table, struct span key, struct span want)
 	return err == OK && span_equal(got, want);
 }
 
-/* How many rows LMDB has in a table, by LMDB itself: parts left over would be rows. Commits. */
+/* The number of rows of a table as LMDB counts them: left-over parts would be counted. Commits first. */
 static size_t raw_rows(const char *table)
 {
 	MDB_env *env;
@@ -73,7 +73,7 @@ static size_t raw_rows(const char *table)
 	return stat.ms_entries;
 }
 
-/* The first part holds four bytes less: the size of the whole stands there. */
+/* The first part has four bytes less for the value, because they hold the total size. */
 static size_t parts_of(size_t size)
 {
 	return size <= PART_BYTES - 4 ? 1 : 1 + (size - (PART_BYTES - 4) + PART_BYTES - 1) / PART_BYTES;
@@ -83,7 +83,7 @@ static const size_t sizes[] = {0,    1,    1895, 1896, 1897, 1898, 1899, 1900, 1
                                3795, 3796, 3797, 3799, 3800, 3801, 5696, 5697, 1 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-Test(db, parted_values_of_every_size_come_back_whole)
+Test(db, values_in_parts_of_every_size_are_read_completely)
 {
 	struct row_key key = key_u32(account, 5);
 	for (unsigned i = 0; i < SIZES; i++) {
@@ -109,7 +109,7 @@ Test(db, the_largest_value_a_command_may_stage_fits)
 	cr_expect(holds(TABLE_TEMPLATE, key_span(&key), value));
 }
 
-/* Every size over every other, between two neighbours that must not notice. */
+/* Every size replaces every other, between two neighbours that must not change. */
 Test(db, parted_values_shrink_and_grow_without_leftovers)
 {
 	struct row_key key = key_u32(account, 5), before = key_u32(account, 4), after = key_u32(account, 6);
@@ -132,7 +132,7 @@ Test(db, parted_values_shrink_and_grow_without_leftovers)
 		}
 }
 
-Test(db, what_is_not_committed_is_not_there_after)
+Test(db, uncommitted_rows_are_absent_after_reopening)
 {
 	struct span key = span_str("key"), parted = span_str("parted");
 	put(TABLE_HOT, key, span_str("old"));
@@ -155,19 +155,20 @@ Test(db, remembers_how_far_the_journal_was_applied)
 	cr_expect(got.epoch == 4 && got.chain == 5 && got.now.v == -6);
 }
 
-Test(db, answers_what_cannot_be_applied)
+Test(db, refuses_invalid_writes)
 {
 	struct span key = span_str("key"), value = filler(1, 8);
 	cr_expect_eq(apply(WRITE_DEL, TABLE_HOT, key, value), OK);
 	cr_expect_eq(apply(WRITE_DEL, TABLE_BODY, key, value), OK);
 	cr_expect_eq(apply(WRITE_PATCH, TABLE_HOT, key, value), ERR_DAMAGED);
 	put(TABLE_HOT, key, span_of(value.at, 4));
-	cr_expect_eq(apply(WRITE_PATCH, TABLE_HOT, key, value), ERR_DAMAGED); /* behind its end */
+	cr_expect_eq(apply(WRITE_PATCH, TABLE_HOT, key, value), ERR_DAMAGED); /* beyond its end */
 	put(TABLE_BODY, key, value);
 	cr_expect_eq(apply(WRITE_PATCH, TABLE_BODY, key, value), ERR_UNSUPPORTED);
 }
 
-/* A patch in the transaction that put the row, and in a later one, when its page has to be copied first. */
+/* A patch in the transaction that put the row, and one in a later transaction, which must copy the page
+ * first. */
 static void patch_over(size_t key_size, size_t size)
 {
 	struct span key = filler(7, key_size);
@@ -189,8 +190,7 @@ static void patch_over(size_t key_size, size_t size)
 
 Test(db, patches_keep_the_rest_of_the_row)
 {
-	static const size_t key_sizes[] = {1, 10, 14,
-	                                   26}; /* up to here a row of any size stays in its page */
+	static const size_t key_sizes[] = {1, 10, 14, 26}; /* rows up to this size stay in their page */
 	for (unsigned k = 0; k < sizeof key_sizes / sizeof *key_sizes; k++)
 		for (size_t size = 1; size <= ROW_BYTES_MAX; size += size < 1900 ? 97 : 1)
 			patch_over(key_sizes[k], size);
@@ -212,7 +212,7 @@ Test(db, staged_writes_lie_over_the_rows)
 	cr_expect_eq(view_get(s.view, TABLE_HOT, key, &got), ERR_NOT_FOUND);
 	cr_expect_eq(view_exists(s.view, TABLE_HOT, key), ERR_NOT_FOUND);
 	cr_assert_eq(write_patch(&s.staged, TABLE_TALLY, key, 0, span_str("x")), OK);
-	cr_expect_eq(view_get(s.view, TABLE_TALLY, key, &got), ERR_NOT_FOUND); /* a patch of nothing */
+	cr_expect_eq(view_get(s.view, TABLE_TALLY, key, &got), ERR_NOT_FOUND); /* an empty patch */
 	s.staged = writes_none(&s.arena);
 	cr_expect(holds(TABLE_HOT, key, span_str("stored")));
 	cr_expect(holds(TABLE_BODY, parted, filler(1, 4000)));
@@ -243,7 +243,7 @@ Test(db, walks_a_table_in_both_directions)
 		cr_assert_eq(err, before ? OK : ERR_NOT_FOUND, "before %u", i);
 		if (!err) cr_expect(row.key.at[0] == before && row.value.at[0] == before);
 	}
-	key[0] = 10; /* a longer key comes after its beginning */
+	key[0] = 10; /* a longer key sorts after its prefix */
 	cr_assert_eq(view_from(s.view, TABLE_LEDGER, span_of(key, 2), &row), OK);
 	cr_expect_eq(row.key.at[0], 20);
 }
@@ -303,7 +303,7 @@ static void put_rows(void)
 	db_close(&s.db);
 }
 
-/* Flips a byte of a row's value wherever data.mdb has it: a page that was split may hold an older copy. */
+/* Flips a byte of a row's value in every copy in data.mdb: a split page may leave an older copy. */
 static unsigned flip_value(const uint8_t *file, size_t size, unsigned i)
 {
 	uint64_t       state = i;
@@ -342,18 +342,18 @@ Test(db, any_flipped_byte_of_a_value_is_damage)
 
 enum seen { SEEN_RIGHT, SEEN_REFUSED, SEEN_MISSING, SEEN_CHANGED };
 
-/* Before damaged pages are touched. */
+/* Runs before damaged pages are read. */
 static bool expect_death(void)
 {
 	static const int deaths[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 	for (unsigned i = 0; i < sizeof deaths / sizeof *deaths; i++)
-		signal(deaths[i], SIG_DFL); /* a sanitizer need not hear of what is expected */
+		signal(deaths[i], SIG_DFL); /* the sanitizer must not report the expected crash */
 	alarm((unsigned)patience_ms(5000) /
-	      1000); /* a walk over damaged pages may also hang: a refusal too */
+	      1000); /* a walk over damaged pages may also hang; that counts as a refusal */
 	return freopen("/dev/null", "w", stderr);
 }
 
-/* Reads every row of a database that may be damaged anywhere. */
+/* Reads every row of a database with damage in any place. */
 static int read_rows(void *user)
 {
 	int seen = SEEN_RIGHT;
@@ -373,7 +373,7 @@ static int read_rows(void *user)
 	return seen;
 }
 
-/* Also in LMDB's own pages, whose damage may kill the reader: what is read is right, or is not read. */
+/* Also in LMDB's own pages, whose damage may crash the reader. Every value that is read must be correct. */
 Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 {
 	uint64_t state = chance_begin();
@@ -402,7 +402,7 @@ Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 enum wrote { WROTE, WROTE_NOT_DAMAGED, WROTE_NOT_ELSE };
 enum { PAGE = 4096, KIND_AT = 10 };
 
-/* Writes every row anew, and adds as many. */
+/* Rewrites every row and adds as many. */
 static int write_rows(void *user)
 {
 	struct applied applied = {.seq = 9};
@@ -417,9 +417,9 @@ static int write_rows(void *user)
 	return err == ERR_DAMAGED || err == ERR_NOT_FOUND ? WROTE_NOT_DAMAGED : WROTE_NOT_ELSE;
 }
 
-/* What LMDB says when it meets pages that it cannot make sense of is the tables' damage, not the disk's. Where the pages
- * that are free are told it may find the map full, or write to a place that is none; the disk may say so too. */
-Test(db, a_flipped_byte_is_blamed_on_the_tables_by_who_writes)
+/* When LMDB meets invalid pages, the fault is the tables', not the disk's. Damage in the list of free
+ * pages may make it find the map full, or write outside the file; it may also look like a disk error. */
+Test(db, a_write_to_damaged_pages_reports_damaged_tables)
 {
 #ifdef __SANITIZE_ADDRESS__
 	cr_skip_test("LMDB itself writes beyond pages then: that is why they are walked through at a start");
@@ -432,9 +432,9 @@ Test(db, a_flipped_byte_is_blamed_on_the_tables_by_who_writes)
 	for (unsigned i = 0; i < 300; i++) {
 		size_t  at = chance_below(&state, (unsigned)size);
 		uint8_t bits = (uint8_t)(1 << chance_below(&state, 8));
-		if (i % 2) at = at / PAGE * PAGE + chance_below(&state, 64); /* the heads of pages */
+		if (i % 2) at = at / PAGE * PAGE + chance_below(&state, 64); /* the page headers */
 		if (at % PAGE == KIND_AT || at % PAGE == KIND_AT + 1)
-			continue; /* which the walk at a start judges */
+			continue; /* which are checked by the walk at a start */
 		file_flip(&s.test_dir, "data.mdb", at, bits);
 		int wrote = in_child(write_rows, NULL);
 		file_write(&s.test_dir, "data.mdb", 0, span_of(file, size));
@@ -458,8 +458,8 @@ static uint64_t file_bytes(uint64_t *has)
 	return (uint64_t)st.st_size;
 }
 
-/* Large tables have pages of the file's ready, which are not the tables' yet: it grows ahead of them, within what is
- * reserved, and is whole when it is opened again. */
+/* Large tables have file pages allocated in advance. The file grows ahead of the tables within the
+ * reserved size, and is valid when it is opened again. */
 Test(db, space_is_reserved_beyond_what_is_used)
 {
 	enum { AHEAD = 64 << 20, LARGE = 40 << 20, VALUE = 60000 };

@@ -1,6 +1,6 @@
-/* The timer's side of deliveries, against a shard that says only what a test lets it: what is leased is rendered, what is rendered
- * is attempted or reported, each lease is reported exactly once until that is acknowledged, and nothing that the shard may send
- * makes it more. Attempts that reach an endpoint are the scenarios'. */
+/* The timer's side of deliveries, with a shard controlled by the test. Leased deliveries are rendered;
+ * rendered ones are attempted or reported; each lease is reported exactly once until the report is
+ * acknowledged, whatever the shard sends. Scenarios test attempts that reach an endpoint. */
 #include "tests/unit/callee.h"
 
 #include "actors/timer/deliver.h"
@@ -15,7 +15,7 @@ static struct egress        *egress;
 static struct address_rules  rules;
 static struct deliver       *deliver;
 static uint32_t              frame_at;
-static struct call           asked; /* by the timer, last */
+static struct call           asked; /* the timer's last call */
 static uint8_t               leases[LEASES_PER_CALL_MAX + 1][LEASE_BYTES];
 static struct attempt_report told[PLACES]; /* the reports of one call */
 static unsigned              told_count;
@@ -72,7 +72,7 @@ static void end_delivering(void)
 
 TestSuite(deliver, .init = begin_delivering, .fini = end_delivering);
 
-static mono_us halt; /* time stands still here; 0: it does not */
+static mono_us halt; /* the fixed time; 0: time passes */
 
 static void turn(void)
 {
@@ -109,7 +109,7 @@ static void expect_call(enum message message)
 	             message_row(message)->name);
 }
 
-/* Whatever it does, it asks nothing now: time stands still meanwhile, however long the machine takes. */
+/* Expects no call now. Time stands still meanwhile, however long the machine takes. */
 static void expect_silence(void)
 {
 	const mono_us here = now();
@@ -135,7 +135,7 @@ static void answer(enum err err, const struct buffer *payload)
 
 static dur_us given_ago;
 
-/* Leases, and what to send for some of them: `items` that `fill` packs. */
+/* Leases, and the contents for some of them: `items` that `fill` packs. */
 static void give_with(unsigned count, size_t cut, unsigned items, void (*fill)(msgpack_packer *packer))
 {
 	struct buffer payload = {0};
@@ -156,7 +156,7 @@ static void give(unsigned count, size_t cut)
 	give_with(count, cut, 0, NULL);
 }
 
-/* It asks for these to be rendered. The answer is the items that `fill` packs, an array of `items`. */
+/* Expects a request to render these. The answer has the items that `fill` packs, an array of `items`. */
 static void render(unsigned count, unsigned items, void (*fill)(msgpack_packer *packer))
 {
 	struct buffer payload = {0};
@@ -172,7 +172,7 @@ static void render(unsigned count, unsigned items, void (*fill)(msgpack_packer *
 	buffer_free(&payload);
 }
 
-/* Takes the timer's calls until so many reports have come; its questions stay without an answer. */
+/* Takes the timer's calls until this many reports have arrived. Its requests to render stay unanswered. */
 static void take_reports(unsigned count, enum err err)
 {
 	told_count = 0;
@@ -203,7 +203,7 @@ static void expect_told(uint8_t lease, enum attempt_what what, unsigned error)
 	cr_expect_eq(times, 1, "lease %u is reported %u times", lease, times);
 }
 
-/* ---- what the shard gives ---- */
+/* ---- answers of the shard ---- */
 
 static void fill_void_and_failed(msgpack_packer *packer)
 {
@@ -214,14 +214,14 @@ static void fill_void_and_failed(msgpack_packer *packer)
 	pack_bin(packer, span_of(leases[0], LEASE_BYTES));
 }
 
-Test(deliver, reports_what_has_nothing_to_send_and_what_cannot_be_sent)
+Test(deliver, reports_leases_without_contents_and_unsendable_ones)
 {
 	give(3, 0);
 	render(3, 2, fill_void_and_failed);
 	take_reports(3, OK);
 	expect_told(0, ATTEMPT_VOID, ATTEMPT_NONE);
 	expect_told(1, ATTEMPT_MADE, ATTEMPT_INTERNAL);
-	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE); /* left out */
+	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE); /* missing in the answer */
 }
 
 Test(deliver, makes_no_attempt_when_rendering_fails)
@@ -252,7 +252,7 @@ static void fill_refused(msgpack_packer *packer)
 	pack_rendered(packer, 2, "");
 }
 
-Test(deliver, calls_no_address_that_is_refused)
+Test(deliver, connects_to_no_refused_address)
 {
 	give(3, 0);
 	render(3, 3, fill_refused);
@@ -261,7 +261,7 @@ Test(deliver, calls_no_address_that_is_refused)
 		expect_told(i, ATTEMPT_MADE, ATTEMPT_ADDRESS_REFUSED);
 }
 
-/* Items of no form, of no lease of this call, and the same twice. */
+/* Malformed items, items of no lease of this call, and duplicates. */
 static void fill_rubbish(msgpack_packer *packer)
 {
 	msgpack_pack_nil(packer);
@@ -282,7 +282,7 @@ static void fill_rubbish(msgpack_packer *packer)
 		msgpack_pack_nil(packer);
 }
 
-Test(deliver, takes_from_rubbish_what_is_its_own_once)
+Test(deliver, accepts_only_valid_items_of_its_leases_once)
 {
 	give(3, 0);
 	render(3, 8, fill_rubbish);
@@ -292,7 +292,7 @@ Test(deliver, takes_from_rubbish_what_is_its_own_once)
 	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
 }
 
-Test(deliver, takes_no_leases_that_are_not_whole_or_more_than_it_asked_for)
+Test(deliver, refuses_malformed_leases_and_more_than_requested)
 {
 	give(3, 1);
 	give(LEASES_PER_CALL_MAX + 1, 0);
@@ -311,8 +311,8 @@ static void fill_second(msgpack_packer *packer)
 	pack_bin(packer, span_of(leases[1], LEASE_BYTES));
 }
 
-/* What comes along is begun, and what does not is asked for. */
-Test(deliver, asks_for_what_did_not_come_along)
+/* A lease with its contents is attempted at once; contents that are missing are requested. */
+Test(deliver, requests_missing_contents)
 {
 	const uint8_t *rest[] = {leases[0], leases[2]};
 	give_with(3, 0, 1, fill_second);
@@ -330,8 +330,8 @@ Test(deliver, asks_for_what_did_not_come_along)
 	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
 }
 
-/* Its subscriber may have switched it off meanwhile. */
-Test(deliver, asks_again_for_what_lay_for_long)
+/* The subscriber may have deactivated it meanwhile. */
+Test(deliver, renders_again_after_a_long_wait)
 {
 	given_ago.v = (HANDED_FRESH_MS + 1) * US_PER_MS;
 	give_with(2, 0, 1, fill_second);
@@ -341,8 +341,9 @@ Test(deliver, asks_again_for_what_lay_for_long)
 	cr_expect_eq(arg_span(&asked.args[0]).size, 2 * LEASE_BYTES);
 }
 
-/* Of this machine's clock none can be: it was made by another one's, and its age is not known. */
-Test(deliver, asks_again_for_what_is_of_the_future)
+/* No lease can be from the future by this machine's clock. Another machine's clock made it, so its age is
+ * unknown. */
+Test(deliver, renders_again_if_the_time_is_in_the_future)
 {
 	given_ago.v = -US_PER_SEC;
 	give_with(2, 0, 1, fill_second);
@@ -362,8 +363,8 @@ static void fill_endless_and_void(msgpack_packer *packer)
 	fill_second(packer);
 }
 
-/* A record of the journal for one is one too many, but none waits for long. */
-Test(deliver, gathers_reports_while_attempts_are_under_way)
+/* A journal record for each single report would be wasteful, but none waits for long. */
+Test(deliver, batches_reports_while_attempts_are_in_progress)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t          size = sizeof at;
@@ -382,7 +383,7 @@ Test(deliver, gathers_reports_while_attempts_are_under_way)
 	close(mute);
 }
 
-Test(deliver, tells_again_what_was_not_acknowledged)
+Test(deliver, repeats_reports_without_an_acknowledgement)
 {
 	give(2, 0);
 	render(2, 0, NULL);
@@ -395,13 +396,13 @@ Test(deliver, tells_again_what_was_not_acknowledged)
 		expect_told(1, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
 	}
 	later.v += 200 * US_PER_MS;
-	take_reports(2, ERR_MALFORMED); /* it will never be otherwise */
+	take_reports(2, ERR_MALFORMED); /* it can never succeed */
 	later.v += 200 * US_PER_MS;
 	expect_silence();
 }
 
-/* It has in hand no more than its places, until what it has is acknowledged. */
-Test(deliver_few, asks_for_no_more_than_it_has_places)
+/* It holds no more leases than slots until its reports are acknowledged. */
+Test(deliver_few, requests_no_more_leases_than_it_has_slots)
 {
 	begin_with(3);
 	give(2, 0);

@@ -1,6 +1,6 @@
-/* The deliveries of a shard without the shard: accounts with passes and subscriptions, the commands of the timer as the
- * engine carries them out (decide, apply, note), and short words for both. Criterion runs each test in a process of its own, so
- * these can be static. */
+/* A shard's deliveries without the shard: accounts with passes and subscriptions, the timer's commands as
+ * the engine carries them out (decide, apply, notify), and short functions for both. Criterion runs each
+ * test in its own process, so these can be static. */
 #pragma once
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/delivery/fan_out.h"
@@ -36,7 +36,7 @@ static inline struct account_id shop(unsigned number)
 	return (struct account_id){{'s', (uint8_t)number}};
 }
 
-/* Their last bytes differ, by which lanes are found. */
+/* Their last bytes differ, which selects the lane. */
 static inline struct uuid hook(unsigned number)
 {
 	return (struct uuid){{'h', [15] = (uint8_t)number}};
@@ -62,7 +62,7 @@ static inline struct request request_now(const msgpack_object *args)
 	                        .counters = &counters};
 }
 
-/* What the engine does with a command's writes when the handler is done. */
+/* Like the engine after a handler: applies a command's writes. */
 static inline enum err save(enum err err)
 {
 	if (s.staged.count > writes_most) writes_most = s.staged.count;
@@ -79,7 +79,7 @@ static inline enum err save(enum err err)
 	return err;
 }
 
-/* An event of a pass: as the commands that cause one say it. */
+/* An event of a pass, as commands record it. */
 static inline void fact(unsigned of, enum event_kind kind, uint32_t pass)
 {
 	struct request request = request_now(NULL);
@@ -115,7 +115,7 @@ static inline void take_leases(void)
 	msgpack_zone_free(zone);
 }
 
-/* DELIVERY_LEASE: what is given stands in `leases`. Errors: ERR_PARKED: nothing is due. */
+/* DELIVERY_LEASE: the leases are in `leases`. Errors: ERR_PARKED: nothing is due. */
 static inline enum err lease_some(unsigned count)
 {
 	msgpack_object args[] = {number(instance), number(count)};
@@ -144,7 +144,7 @@ static inline enum err report_all(const struct attempt_report *reports, unsigned
 	return save(on_DELIVERY_REPORT(&request, &outcome));
 }
 
-/* What became of the lease `i` of the last that were given. */
+/* The state of lease `i` of the last ones that were handed out. */
 static inline void report_one(unsigned i, enum attempt_what what, uint8_t error, uint16_t status)
 {
 	struct attempt_report report = end_of_lease(i, what, error, status);
@@ -162,7 +162,7 @@ static inline unsigned count_zone(enum delivery_zone zone)
 	return count;
 }
 
-/* The only delivery there is. */
+/* The only delivery of all tables. */
 static inline struct delivery only_row(void)
 {
 	struct delivery row = {.due = {0}}, next;
@@ -226,7 +226,7 @@ static inline void make_deliveries_shop(unsigned of)
 	}
 }
 
-/* As many shops, each with one subscription: hook(number of the shop). */
+/* Creates `shops`, each with one subscription: hook(number of the shop). */
 static inline void begin_deliveries(unsigned shops, uint32_t leases_max)
 {
 	scratch_open(&s);

@@ -1,5 +1,5 @@
-/* Rows of deliveries and of their ends, leases and reports: written and read again they are the same, byte for byte as they are
- * described; and what no program of ours writes is damage. */
+/* Rows of deliveries and of finished ones, leases and reports: they read as they were written, byte for
+ * byte as documented; rows that the program does not write are damage. */
 #include "store/delivery.h"
 
 #include "schemas/bytes.h"
@@ -80,7 +80,7 @@ Test(delivery, rows_read_as_they_were_put)
 	}
 }
 
-/* A subscription's are a queue: what is leased, then what waits, by the time at which it comes due. */
+/* The rows of a subscription are a queue: leased ones first, then waiting ones by due time. */
 Test(delivery, rows_come_in_the_order_of_their_times)
 {
 	struct delivery rows[] = {some(ZONE_LEASED, 500, 1),  some(ZONE_WAITING, 1, 9),
@@ -139,7 +139,7 @@ Test(delivery, rows_are_as_they_are_described)
 	cr_expect(span_equal(raw.value, span_of(facts, sizeof facts)));
 }
 
-/* Bytes of a value that no row has. */
+/* Bytes of a value that no valid row has. */
 static const struct wrong {
 	size_t  at;
 	uint8_t byte;
@@ -152,7 +152,7 @@ static const struct wrong {
              {6, ATTEMPT_DETAILS},
              {7, 1}};
 
-Test(delivery, what_is_no_row_is_damage)
+Test(delivery, invalid_rows_are_damage)
 {
 	struct delivery row = some(ZONE_LEASED, 99, 1), got;
 	uint8_t         key[KEY + 1] = {0}, value[LEASED + 1];
@@ -204,7 +204,7 @@ static void put_end(const struct delivery_end *row)
 	scratch_save(&s);
 }
 
-Test(delivery, ends_come_in_their_order_and_are_the_accounts_own)
+Test(delivery, ends_are_listed_in_order_and_by_account)
 {
 	static const uint64_t numbers[] = {256, 1, UINT64_MAX - 1, 255};
 	struct delivery_end   got = {.number = 0};
@@ -337,7 +337,7 @@ Test(delivery, leases_and_reports_read_as_they_were_written)
 	}
 }
 
-Test(delivery, waits_are_those_of_the_schedule)
+Test(delivery, waits_follow_the_schedule)
 {
 	static const int64_t want_s[] = {0, 30, 300, 1800, 7200, 28800, 86400, 0, 0};
 	for (unsigned i = 0; i < sizeof want_s / sizeof *want_s; i++)
@@ -345,7 +345,7 @@ Test(delivery, waits_are_those_of_the_schedule)
 	cr_expect_eq(delivery_wait(UINT32_MAX).v, 0);
 }
 
-Test(delivery, outcomes_and_errors_have_words)
+Test(delivery, outcomes_and_errors_have_names)
 {
 	cr_expect_str_eq(delivery_outcome_text(DELIVERY_PENDING), "pending");
 	cr_expect_str_eq(delivery_outcome_text(DELIVERY_DISCARDED), "discarded");

@@ -1,5 +1,5 @@
-/* Ends of deliveries: numbered in their order, told to whoever asks, and forgotten by their age and by their number, a few when
- * another comes. And DELIVERY_LIST, which tells of them and of what waits. */
+/* Finished deliveries: they are numbered in order and listed, and removed by age and number, a few at each
+ * new one. And DELIVERY_LIST, which lists them and those that wait. */
 #include "tests/unit/deliveries.h"
 
 #include "actors/shard/account/account.h"
@@ -28,7 +28,7 @@ static uint64_t first_end(unsigned of)
 	return row.number;
 }
 
-Test(delivery_ends, are_numbered_in_the_order_in_which_they_came)
+Test(delivery_ends, are_numbered_in_order)
 {
 	struct delivery_end last = {.number = 0};
 	for (unsigned i = 0; i < 5; i++) {
@@ -41,8 +41,8 @@ Test(delivery_ends, are_numbered_in_the_order_in_which_they_came)
 	cr_expect(count_ends(2, &last) == 0);
 }
 
-/* An end more than comes, so that after a long pause it is not the last day that is remembered but what is left of it. */
-Test(delivery_ends, go_when_they_are_old_a_few_at_a_time)
+/* Each new one removes more than one, so that after a long pause old ones do not remain for another day. */
+Test(delivery_ends, are_removed_by_age_a_few_at_a_time)
 {
 	struct delivery_end last;
 	for (unsigned i = 0; i < 10; i++)
@@ -60,7 +60,7 @@ Test(delivery_ends, go_when_they_are_old_a_few_at_a_time)
 	cr_expect(count_ends(0, &last) == 7 && last.number == 17);
 }
 
-Test(delivery_ends, are_numbered_on_though_all_before_have_gone)
+Test(delivery_ends, continue_the_numbers_after_all_were_removed)
 {
 	struct delivery_end last;
 	deliver_one(0);
@@ -72,7 +72,7 @@ Test(delivery_ends, are_numbered_on_though_all_before_have_gone)
 	cr_expect(count_ends(0, &last) == 1 && last.number == 3);
 }
 
-Test(delivery_ends, are_so_many_at_most)
+Test(delivery_ends, have_a_maximum_number)
 {
 	struct delivery_end row = {.was = {.account = shop(0), .generation = 1, .attempts = 1, .fact = {1}},
 	                           .outcome = DELIVERY_DELIVERED,
@@ -98,7 +98,7 @@ Test(delivery_ends, are_so_many_at_most)
 	cr_expect(first_end(0) == 5 && count_ends(0, &last) == DELIVERIES_KEPT_MAX);
 }
 
-Test(delivery_ends, of_one_call_write_no_more_than_a_command_may)
+Test(delivery_ends, of_one_call_write_no_more_than_a_command_can)
 {
 	struct attempt_report reports[REPORTS_PER_CALL_MAX];
 	for (unsigned i = 0; i < 2 * REPORTS_PER_CALL_MAX; i++)
@@ -161,7 +161,7 @@ static void expect_text(unsigned item, const char *key, const char *want)
 		          (const char *)arg_span(got).at);
 }
 
-Test(delivery_ends, are_listed_before_what_is_under_way_and_what_waits)
+Test(delivery_ends, are_listed_before_leased_and_waiting_ones)
 {
 	deliver_one(0);
 	fact(0, EVENT_PASS_BALANCE_UPDATE, 0);

@@ -1,5 +1,5 @@
-/* DELIVERY_LEASE: what is due is handed out and counted, what is not wanted any more ends, what nobody reported comes back or
- * has failed, and no command writes more than it may. */
+/* DELIVERY_LEASE: due deliveries are handed out and counted, obsolete ones end, unreported ones return to
+ * the queue or have failed, and no command writes more than it can. */
 #include "tests/unit/deliveries.h"
 
 static void begin(void)
@@ -24,14 +24,14 @@ static void wait_for(int64_t seconds)
 Test(delivery_lease, waits_where_nothing_is_due)
 {
 	cr_expect_eq(lease_some(24), ERR_PARKED);
-	fact(0, EVENT_PASS_CREATED, 0); /* nobody wants these */
+	fact(0, EVENT_PASS_CREATED, 0); /* the timer does not want these */
 	cr_expect_eq(lease_some(24), ERR_PARKED);
 	mono.v += (LEASE_ASK_MS - LEASE_ANSWER_MS) * US_PER_MS;
 	call.deadline = mono;
 	cr_expect_eq(count_zone(ZONE_WAITING), 0);
 }
 
-Test(delivery_lease, counts_an_attempt_before_anybody_can_make_it)
+Test(delivery_lease, counts_an_attempt_before_it_can_be_made)
 {
 	facts_of(3, 1);
 	cr_assert_eq(lease_some(24), OK);
@@ -54,11 +54,11 @@ Test(delivery_lease, gives_no_more_than_is_asked_for)
 	cr_expect_eq(lease_count, 24);
 }
 
-Test(delivery_lease, leaves_what_is_not_due_yet)
+Test(delivery_lease, leaves_deliveries_that_are_not_due)
 {
 	facts_of(0, 1);
 	cr_assert_eq(lease_some(24), OK);
-	report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 500); /* again in half a minute */
+	report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 500); /* due again in half a minute */
 	facts_of(0, 1);
 	cr_assert_eq(lease_some(24), OK);
 	cr_expect_eq(lease_count, 1);
@@ -78,28 +78,28 @@ static void expect_discarded(unsigned of)
 	cr_expect(end.outcome == DELIVERY_DISCARDED && end.was.attempts == 0 && end.ended.v == now.v);
 }
 
-Test(delivery_lease, discards_what_is_of_a_deleted_subscription)
+Test(delivery_lease, discards_deliveries_of_a_deleted_subscription)
 {
 	facts_of(2, 1);
 	drop_hook(2, 2);
 	expect_discarded(2);
 }
 
-Test(delivery_lease, discards_what_is_of_a_generation_that_has_passed)
+Test(delivery_lease, discards_deliveries_of_an_older_generation)
 {
 	facts_of(2, 1);
 	put_hook(2, 2, 2);
 	expect_discarded(2);
 }
 
-Test(delivery_lease, discards_what_is_of_a_deleted_pass)
+Test(delivery_lease, discards_deliveries_of_a_deleted_pass)
 {
 	facts_of(2, 1);
 	delete_shop_pass(2, 0);
 	expect_discarded(2);
 }
 
-Test(delivery_lease, gives_nothing_to_a_timer_that_wants_no_more)
+Test(delivery_lease, gives_nothing_to_a_timer_that_requests_nothing)
 {
 	facts_of(0, 1);
 	cr_assert_eq(lease_some(0), OK);
@@ -107,7 +107,7 @@ Test(delivery_lease, gives_nothing_to_a_timer_that_wants_no_more)
 	cr_expect(count_zone(ZONE_WAITING) == 1 && count_zone(ZONE_LEASED) == 0);
 }
 
-Test(delivery_lease, takes_back_what_nobody_reported)
+Test(delivery_lease, takes_back_unreported_leases)
 {
 	facts_of(0, 1);
 	cr_assert_eq(lease_some(24), OK);
@@ -125,7 +125,7 @@ Test(delivery_lease, takes_back_what_nobody_reported)
 	cr_expect_eq(only_row().attempts, 2);
 }
 
-Test(delivery_lease, takes_back_what_a_timer_of_before_had)
+Test(delivery_lease, takes_back_the_leases_of_an_earlier_timer)
 {
 	for (unsigned of = 0; of < 5; of++)
 		facts_of(of, 1);
@@ -145,7 +145,7 @@ Test(delivery_lease, makes_a_seventh_attempt_and_no_eighth)
 	facts_of(0, 1);
 	for (unsigned i = 1; i <= DELIVERY_ATTEMPTS_MAX; i++) {
 		instance++;
-		if (i > 1) cr_assert_eq(lease_some(24), OK); /* takes back */
+		if (i > 1) cr_assert_eq(lease_some(24), OK); /* takes the lease back */
 		if (i > 2) cr_assert_eq(lease_some(24), ERR_PARKED, "the one before ended so too");
 		if (i > 2) now.v += delivery_wait(i - 1).v;
 		cr_assert_eq(lease_some(24), OK);
@@ -164,11 +164,11 @@ Test(delivery_lease, makes_a_seventh_attempt_and_no_eighth)
 
 enum { ENDING = ENDS_PER_COMMAND_MAX };
 
-/* The most that one command can come to: leases, then as many ends as it takes, each of an account of its own which has two
- * old ones to forget. */
-Test(delivery_lease, never_writes_more_than_a_command_may)
+/* The most that one command can write: leases, then as many ends as it accepts, each of a different
+ * account with two old ones to remove. */
+Test(delivery_lease, never_writes_more_than_a_command_can)
 {
-	for (unsigned i = 0; i < 2 * ENDING + 2; i++) { /* which shows that they answer */
+	for (unsigned i = 0; i < 2 * ENDING + 2; i++) { /* which shows that the endpoints answer */
 		facts_of(i < 2 ? ENDING + i : i % ENDING, 1);
 		cr_assert_eq(lease_some(1), OK);
 		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);

@@ -1,6 +1,7 @@
-/* The queue in memory against the tables it is made of: after any sequence of facts, leases, reports, lapses of time, deletions
- * and restarts it is what a start would make of the rows, it hands out everything that may be handed out, and no delivery
- * is lost or told twice. And whose turn it is: no lane waits for another's queue, and what does not answer has its share. */
+/* The queue in memory, compared with the tables: after any sequence of events, leases, reports, passing
+ * time, deletions and restarts it equals the queue that a start builds from the rows, it hands out
+ * everything that may be handed out, and no delivery is lost or handed out twice. Also its fairness: no
+ * lane waits for another's queue, and endpoints that do not answer have a limited share. */
 #include "tests/unit/deliveries.h"
 
 enum { STEPS = 20000, OUTSTANDING_MAX = 256, RANDOM_SHOPS = 5, RANDOM_LEASES_MAX = 40 };
@@ -85,7 +86,7 @@ static void expect_owners(size_t lanes)
 	cr_assert(lanes == 0 && leased == queue_leases(&queue));
 }
 
-/* Every lane is where it should be, and every place has only lanes that are in it. */
+/* Every lane is in its right list, and every list has only its lanes. */
 static void expect_order(void)
 {
 	uint32_t leased[LANE_HEALTHS] = {0};
@@ -131,7 +132,7 @@ static void expect_same_lines(void)
 	cr_assert_leq(known, queue.lane_count);
 }
 
-/* What a start would make of the tables is what there is. */
+/* The queue equals the one that a start builds from the tables. */
 static void expect_as_loaded(void)
 {
 	cr_assert_eq(queue_load(&fresh, s.view, queue.leases_max, mono), OK);
@@ -171,13 +172,13 @@ static void keep(const struct lease *lease)
 	outstanding[at] = *lease;
 }
 
-/* Nothing was given though more was asked for: then nothing could be. */
+/* Fewer were handed out than requested, so no other may be available. */
 static void expect_nothing_left(void)
 {
 	uint32_t sums[LANE_HEALTHS] = {queue_leases(&queue), queue.leased[LANE_NEW], 0};
 	sums[LANE_DOUBTFUL] = queue.leased[LANE_DOUBTFUL];
 	sums[LANE_NEW] += sums[LANE_DOUBTFUL];
-	if (queue.recent >= LANE_RECENT_MIN) sums[LANE_NEW] = UINT32_MAX; /* they are given out evenly */
+	if (queue.recent >= LANE_RECENT_MIN) sums[LANE_NEW] = UINT32_MAX; /* they are handed out evenly */
 	uint32_t most[LANE_HEALTHS] = {queue.leases_max, queue.leases_max / 4 * 3, queue.leases_max / 2};
 	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
 		const struct lane *lane;
@@ -218,7 +219,9 @@ static void some_reports(void)
 		report.status = how & 1 ? 200 : 500;
 		report.latency_ms = chance_below(&state, 2 * EGRESS_SLOW_MS);
 		reports[count] = report;
-		if (how != 5) outstanding[at] = outstanding[--outstanding_count]; /* else it is told again */
+		if (how != 5)
+			outstanding[at] =
+			    outstanding[--outstanding_count]; /* otherwise it is reported again */
 	}
 	if (count) cr_assert_eq(report_all(reports, count), OK);
 }
@@ -246,7 +249,7 @@ static void some_change(void)
 	}
 }
 
-/* Of what was made, each waits, is leased, or has ended: none twice, none lost. */
+/* Each delivery waits, is leased, or has ended: none twice and none lost. */
 static void expect_all_there(void)
 {
 	for (unsigned of = 0; of < RANDOM_SHOPS; of++) {
@@ -263,7 +266,7 @@ static void expect_all_there(void)
 	}
 }
 
-Test(delivery_queue, is_what_a_start_makes_of_the_tables_whatever_happens)
+Test(delivery_queue, equals_the_queue_that_a_start_builds)
 {
 	state = chance_begin();
 	queue.leases_max = RANDOM_LEASES_MAX;
@@ -304,8 +307,8 @@ static unsigned leases_for(unsigned of)
 	return count;
 }
 
-/* A lane that has much to send gives way to one that has little, whatever is known of either. */
-Test(delivery_queue, no_line_waits_for_anothers_queue)
+/* A lane with many deliveries yields to one with few, whatever is known of their endpoints. */
+Test(delivery_queue, no_lane_waits_for_anothers_queue)
 {
 	facts_of(0, 500);
 	cr_assert_eq(lease_some(1), OK);
@@ -324,8 +327,8 @@ Test(delivery_queue, no_line_waits_for_anothers_queue)
 	}
 }
 
-/* All that have something due get some of it before any gets more again. */
-Test(delivery_queue, lines_take_turns)
+/* All lanes with due deliveries get some before any gets more. */
+Test(delivery_queue, lanes_take_turns)
 {
 	unsigned got[SHOPS] = {0};
 	for (unsigned of = 0; of < SHOPS; of++)
@@ -357,9 +360,9 @@ static unsigned lease_all(void)
 	return all;
 }
 
-/* When many unknown endpoints are heard of at once, their leases are spread over time; one that is heard of last does not
+/* When many unknown endpoints appear at once, their leases are spread over time. The last one does not
  * wait for all before it. */
-Test(delivery_queue, leases_to_the_unknown_are_spread_and_the_newest_has_its_turn)
+Test(delivery_queue, leases_to_unknown_endpoints_are_spread_over_time)
 {
 	enum { ALL = 160, YOUNG = ALL / 4 * 3 * LANE_RECENT_MS / EGRESS_ATTEMPT_MS };
 	queue.leases_max = ALL;
@@ -375,7 +378,7 @@ Test(delivery_queue, leases_to_the_unknown_are_spread_and_the_newest_has_its_tur
 	cr_expect_eq(queue.recent, YOUNG);
 }
 
-Test(delivery_queue, a_line_has_as_many_leases_as_its_endpoint_deserves)
+Test(delivery_queue, a_lanes_leases_depend_on_its_endpoints_health)
 {
 	make_health(0, LANE_SOUND);
 	make_health(1, LANE_DOUBTFUL);
@@ -387,8 +390,8 @@ Test(delivery_queue, a_line_has_as_many_leases_as_its_endpoint_deserves)
 	cr_expect_eq(queue_lane(&queue, shop(2), hook(2))->leased, LANE_NEW_MAX);
 }
 
-/* With nobody to give way to it needs no second question. */
-Test(delivery_queue, a_line_alone_is_given_all_that_is_asked_for)
+/* A lane alone gets all leases in one request. */
+Test(delivery_queue, a_single_lane_gets_all_requested_leases)
 {
 	make_health(0, LANE_SOUND);
 	facts_of(0, 2 * LEASES_PER_CALL_MAX);
@@ -400,8 +403,9 @@ Test(delivery_queue, a_line_alone_is_given_all_that_is_asked_for)
 	cr_expect_eq(leases_for(1), 1);
 }
 
-/* Those that do not answer have half of all leases, with those of which nothing is known three quarters. */
-Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
+/* Endpoints that do not answer have at most half of all leases; together with unknown ones, three
+ * quarters. */
+Test(delivery_queue, silent_endpoints_leave_room_for_others)
 {
 	enum { ALL = 16 };
 	queue.leases_max = ALL;
@@ -420,8 +424,9 @@ Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
 	cr_expect_eq(lease_all(), ALL / 8, "as much as it leaves");
 }
 
-/* Endpoints that were quick may hang all at once: however many accounts have such, the next has its turn. */
-Test(delivery_queue, no_account_has_more_than_it_leaves)
+/* Endpoints that were quick may all hang at the same time. However many accounts have such ones, the next
+ * account gets its turn. */
+Test(delivery_queue, no_account_has_more_than_half_of_the_free_leases)
 {
 	enum { ALL = 64 };
 	unsigned left = ALL;
@@ -439,7 +444,7 @@ Test(delivery_queue, no_account_has_more_than_it_leaves)
 
 /* Health ------------------------------------------------------------------------------------------------- */
 
-Test(delivery_queue, an_endpoint_in_doubt_is_sound_again_when_it_answers)
+Test(delivery_queue, a_suspect_endpoint_is_healthy_again_when_it_answers)
 {
 	make_health(0, LANE_DOUBTFUL);
 	cr_expect_eq(queue_lane(&queue, shop(0), hook(0))->health, LANE_DOUBTFUL);
@@ -449,7 +454,7 @@ Test(delivery_queue, an_endpoint_in_doubt_is_sound_again_when_it_answers)
 	cr_expect_eq(queue_lane(&queue, shop(0), hook(0))->health, LANE_SOUND, "it answers in time");
 }
 
-Test(delivery_queue, lines_with_nothing_to_do_are_forgotten_but_for_sound_ones)
+Test(delivery_queue, idle_lanes_are_forgotten_except_healthy_ones)
 {
 	make_health(0, LANE_SOUND);
 	facts_of(1, 1);
@@ -459,7 +464,7 @@ Test(delivery_queue, lines_with_nothing_to_do_are_forgotten_but_for_sound_ones)
 	cr_expect_null(queue_lane(&queue, shop(1), hook(1)));
 }
 
-Test(delivery_queue, a_lease_found_at_the_start_is_as_good_as_one_just_given)
+Test(delivery_queue, a_lease_found_at_a_start_equals_a_new_one)
 {
 	facts_of(0, 2);
 	cr_assert_eq(lease_some(2), OK);

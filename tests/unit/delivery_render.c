@@ -1,5 +1,6 @@
-/* What an attempt sends, as its pass is now, signed so that the subscriber's secret fits: the answer to DELIVERY_RENDER, what of
- * the leases asked for is left out, void, or cannot be sent; and what comes along with leases. */
+/* The contents of an attempt: the pass as it is now, signed with the subscriber's secret. Tests the answer
+ * to DELIVERY_RENDER, which of its leases are left out, void or cannot be sent, and contents that are sent
+ * together with leases. */
 #include "tests/unit/audit_shop.h"
 
 #include "actors/shard/account/account.h"
@@ -19,7 +20,7 @@ static struct outcome      outcome;
 static struct subscription hook;
 static msgpack_zone       *zone;
 static msgpack_object      answer;
-static size_t              refused_from = SIZE_MAX; /* bytes: there is no memory for so much in one piece */
+static size_t refused_from = SIZE_MAX; /* bytes: more memory than can be allocated in one piece */
 
 void *__real_realloc(void *at, size_t size);
 void *__wrap_realloc(void *at, size_t size);
@@ -118,7 +119,7 @@ static enum err render(const struct lease *leases, unsigned count, size_t cut)
 	return OK;
 }
 
-/* Item `i` is of that lease, and has so many fields. */
+/* Item `i` belongs to that lease and has this many fields. */
 static const msgpack_object *item(unsigned i, const struct lease *lease, uint32_t fields)
 {
 	uint8_t bytes[LEASE_BYTES];
@@ -131,7 +132,7 @@ static const msgpack_object *item(unsigned i, const struct lease *lease, uint32_
 	return at->via.array.ptr;
 }
 
-Test(delivery_render, is_the_envelope_of_the_pass_signed_for_its_subscriber)
+Test(delivery_render, has_the_envelope_signed_with_the_subscribers_secret)
 {
 	uint8_t        secret[WEBHOOK_KEY_BYTES];
 	char           want[WEBHOOK_SIGNATURE_TEXT];
@@ -159,7 +160,7 @@ Test(delivery_render, is_the_envelope_of_the_pass_signed_for_its_subscriber)
 	          (const char *)body.at);
 }
 
-Test(delivery_render, leaves_out_what_is_no_lease_any_more)
+Test(delivery_render, leaves_out_ended_leases)
 {
 	struct lease good = put_lease(1, PASS), none = good, other_token = good;
 	none.event.b[0] ^= 1;
@@ -171,7 +172,7 @@ Test(delivery_render, leaves_out_what_is_no_lease_any_more)
 	cr_expect_eq(render(all, 3, 1), ERR_MALFORMED);
 }
 
-Test(delivery_render, has_nothing_to_send_where_pass_or_subscription_has_gone)
+Test(delivery_render, is_void_without_its_pass_or_subscription)
 {
 	struct lease leases[] = {put_lease(1, DELETED_PASS), put_lease(2, PASS)};
 	cr_assert_eq(render(leases, 2, 0), OK);
@@ -196,7 +197,7 @@ Test(delivery_render, cannot_be_sent_without_the_key_that_sealed_its_secret)
 	facts.webhook_key[0] ^= 1;
 }
 
-Test(delivery_render, takes_as_many_as_one_command_hands_out)
+Test(delivery_render, accepts_as_many_as_one_lease_command_returns)
 {
 	struct lease leases[LEASES_PER_CALL_MAX];
 	for (uint8_t i = 0; i < LEASES_PER_CALL_MAX; i++)
@@ -206,12 +207,13 @@ Test(delivery_render, takes_as_many_as_one_command_hands_out)
 		cr_expect_gt(arg_span(&item(i, &leases[i], 6)[5]).size, 5000);
 }
 
-/* With their leases --------------------------------------------------------------------------------------- */
+/* With their leases
+ * --------------------------------------------------------------------------------------- */
 
 static struct lease handed[LEASES_PER_CALL_MAX];
 static unsigned     handed_count;
 
-/* DELIVERY_LEASE of so many deliveries that wait: its items stand in `answer`, its leases in `handed`. */
+/* DELIVERY_LEASE of this many waiting deliveries: its items are in `answer`, its leases in `handed`. */
 static void hand_out(unsigned count, uint32_t pass)
 {
 	static struct delivery_queue    queue;
@@ -248,13 +250,13 @@ static void hand_out(unsigned count, uint32_t pass)
 	queue_free(&queue);
 }
 
-Test(delivery_render, comes_along_with_its_lease)
+Test(delivery_render, is_sent_with_its_lease)
 {
 	hand_out(2, PASS);
 	cr_assert_eq(handed_count, 2);
 	cr_assert_eq(answer.via.array.size, 2);
 	const msgpack_object *along[] = {item(0, &handed[0], 6), item(1, &handed[1], 6)};
-	struct buffer         kept = payload; /* which they point into */
+	struct buffer         kept = payload; /* the items point into these */
 	payload = (struct buffer){0};
 	cr_assert_eq(render(handed, 2, 0), OK);
 	for (unsigned i = 0; i < 2; i++) {
@@ -267,7 +269,7 @@ Test(delivery_render, comes_along_with_its_lease)
 	buffer_free(&kept);
 }
 
-Test(delivery_render, comes_along_until_it_is_much)
+Test(delivery_render, is_sent_with_its_lease_up_to_a_size)
 {
 	size_t bytes = 0;
 	hand_out(LEASES_PER_CALL_MAX, LARGE_PASS);
@@ -281,7 +283,7 @@ Test(delivery_render, comes_along_until_it_is_much)
 	cr_expect_eq(answer.via.array.size, handed_count - count);
 }
 
-Test(delivery_render, does_not_come_along_if_it_cannot_be_made)
+Test(delivery_render, is_not_sent_with_its_lease_if_it_cannot_be_made)
 {
 	facts.webhook_key[0] ^= 1;
 	hand_out(2, PASS);
@@ -290,7 +292,7 @@ Test(delivery_render, does_not_come_along_if_it_cannot_be_made)
 	cr_expect_eq(answer.via.array.size, 0);
 }
 
-Test(delivery_render, leaves_the_leases_alone_if_there_is_no_memory_for_what_comes_along)
+Test(delivery_render, does_not_affect_leases_if_memory_is_short)
 {
 	refused_from = HANDED_BODY_BYTES / 2;
 	hand_out(LEASES_PER_CALL_MAX, LARGE_PASS);

@@ -1,5 +1,5 @@
-/* DELIVERY_REPORT: an attempt that succeeded, failed, was not made or had nothing to send; reports that are of no lease; and
- * which ends are forgotten. */
+/* DELIVERY_REPORT: attempts that succeeded, failed, were not made or were void; reports without a lease;
+ * and which finished deliveries are removed. */
 #include "tests/unit/deliveries.h"
 
 #include "schemas/histogram.h"
@@ -28,7 +28,7 @@ static void expect_end(unsigned of, enum delivery_outcome want, unsigned attempt
 	cr_expect_eq(queue_leases(&queue), 0);
 }
 
-Test(delivery_report, a_2xx_and_nothing_else_is_a_success)
+Test(delivery_report, only_a_2xx_is_a_success)
 {
 	static const uint16_t good[] = {200, 201, 204, 299},
 	                      bad[] = {0, 100, 199, 300, 302, 400, 410, 503, 65535};
@@ -43,18 +43,18 @@ Test(delivery_report, a_2xx_and_nothing_else_is_a_success)
 		cr_expect(count_zone(ZONE_LEASED) == 0 && count_zone(ZONE_WAITING) == i + 1, "%u", bad[i]);
 	}
 	lease_one(6);
-	report_one(0, ATTEMPT_MADE, ATTEMPT_RESET, 200); /* its head came, and then something else */
+	report_one(0, ATTEMPT_MADE, ATTEMPT_RESET, 200); /* its head arrived, then the answer failed */
 	struct delivery_end none;
 	cr_expect_eq(count_ends(6, &none), 0);
 }
 
-Test(delivery_report, a_failure_waits_for_its_time_and_the_seventh_is_the_last)
+Test(delivery_report, a_failure_is_due_later_and_the_seventh_is_final)
 {
 	static const int64_t waits[] = {30, 300, 1800, 7200, 28800, 86400};
 	fact(0, EVENT_PASS_BALANCE_UPDATE, 0);
 	for (unsigned i = 0; i < DELIVERY_ATTEMPTS_MAX; i++) {
 		cr_assert_eq(lease_some(24), OK, "attempt %u", i + 1);
-		now.v += 7 * US_PER_SEC; /* it took so long */
+		now.v += 7 * US_PER_SEC; /* duration of the attempt */
 		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 503);
 		if (i == DELIVERY_ATTEMPTS_MAX - 1) break;
 		struct delivery row = only_row();
@@ -67,7 +67,7 @@ Test(delivery_report, a_failure_waits_for_its_time_and_the_seventh_is_the_last)
 	expect_end(0, DELIVERY_FAILED, DELIVERY_ATTEMPTS_MAX);
 }
 
-Test(delivery_report, an_attempt_not_made_gives_its_number_back)
+Test(delivery_report, an_attempt_not_made_does_not_count)
 {
 	lease_one(0);
 	struct delivery before = only_row();
@@ -80,7 +80,7 @@ Test(delivery_report, an_attempt_not_made_gives_its_number_back)
 	cr_expect(lease_count == 1 && only_row().attempts == 1);
 }
 
-Test(delivery_report, a_last_attempt_not_made_is_made_again)
+Test(delivery_report, a_last_attempt_not_made_is_repeated)
 {
 	fact(0, EVENT_PASS_BALANCE_UPDATE, 0);
 	for (unsigned i = 1; i < DELIVERY_ATTEMPTS_MAX; i++) {
@@ -96,14 +96,14 @@ Test(delivery_report, a_last_attempt_not_made_is_made_again)
 	cr_expect_eq(only_row().attempts, DELIVERY_ATTEMPTS_MAX);
 }
 
-Test(delivery_report, nothing_to_send_is_discarded_and_no_attempt)
+Test(delivery_report, a_void_delivery_is_discarded_and_not_counted)
 {
 	lease_one(0);
 	report_one(0, ATTEMPT_VOID, ATTEMPT_NONE, 0);
 	expect_end(0, DELIVERY_DISCARDED, 0);
 }
 
-Test(delivery_report, what_is_of_no_lease_changes_nothing)
+Test(delivery_report, a_report_without_a_lease_changes_nothing)
 {
 	lease_one(0);
 	struct attempt_report right = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
@@ -123,7 +123,7 @@ Test(delivery_report, what_is_of_no_lease_changes_nothing)
 	expect_end(0, DELIVERY_DELIVERED, 1);
 }
 
-Test(delivery_report, the_same_twice_in_one_call_counts_once)
+Test(delivery_report, a_duplicate_report_in_one_call_counts_once)
 {
 	lease_one(0);
 	struct attempt_report first = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200),
@@ -135,7 +135,7 @@ Test(delivery_report, the_same_twice_in_one_call_counts_once)
 	cr_expect_eq(atomic_load(&counters.attempts[ATTEMPT_ERRORS]), 0);
 }
 
-Test(delivery_report, a_lease_given_up_meanwhile_is_not_ended_by_its_late_report)
+Test(delivery_report, a_late_report_does_not_end_a_lease_taken_back)
 {
 	lease_one(0);
 	struct attempt_report late = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
@@ -149,7 +149,7 @@ Test(delivery_report, a_lease_given_up_meanwhile_is_not_ended_by_its_late_report
 	cr_expect_eq(count_zone(ZONE_LEASED), 1, "the next attempt is another's");
 }
 
-Test(delivery_report, what_is_no_report_is_refused_and_nothing_of_its_call_done)
+Test(delivery_report, a_malformed_report_refuses_its_whole_call)
 {
 	lease_one(0);
 	struct attempt_report good = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200), bad[] = {good, good};

@@ -1,4 +1,4 @@
-/* schemas/digits.h: the same verdict as writing the number and searching that. */
+/* schemas/digits.h: the same result as writing the number and searching the digits. */
 #include "schemas/digits.h"
 #include "tests/unit/support.h"
 
@@ -38,7 +38,7 @@ static void agrees(const char *what, int64_t number)
 	cr_expect_eq(digits_are_in(&digits, number), strstr(text, what) != NULL, "%s in %s", what, text);
 }
 
-Test(digits, are_found_where_the_written_number_has_them)
+Test(digits, are_found_as_in_the_written_number)
 {
 	static const int64_t numbers[] = {0,   7,    10,        100,       105,          -1,
 	                                  -10, -420, INT64_MAX, INT64_MIN, INT64_MIN + 1};
@@ -71,7 +71,7 @@ Test(digits, make_a_table_of_small_numbers)
 	}
 }
 
-Test(digits, of_nothing_are_in_every_number)
+Test(digits, empty_digits_are_in_every_number)
 {
 	struct digits digits = digits_read(span_of(NULL, 0));
 	cr_expect(digits_are_in(&digits, 0) && digits_are_in(&digits, -5));

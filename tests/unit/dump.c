@@ -1,5 +1,5 @@
-/* Dumps: every table has one, whatever its bytes are it is JSON, no secret is in it, and the journal's end is told from
- * damage. */
+/* Dumps: every table has one, any bytes give valid JSON without secrets, and the journal's end is
+ * distinguished from damage. */
 #include "store/dump.h"
 #include "tests/unit/support.h"
 
@@ -52,7 +52,7 @@ static bool is_table(unsigned table)
 
 /* Rows ------------------------------------------------------------------------------------------------------ */
 
-Test(dump, shows_each_table_whatever_its_bytes_are)
+Test(dump, shows_each_table_with_any_bytes)
 {
 	uint64_t state = chance_begin();
 	uint8_t  bytes[ROW_BYTES_MAX];
@@ -91,7 +91,7 @@ Test(dump, finds_tables_by_name_and_lists_them)
 	buffer_free(&names);
 }
 
-/* 16 of them stand wherever a secret may: neither they nor their digits may be shown. */
+/* 16 of these bytes are placed wherever a secret may be: neither they nor their digits may be shown. */
 static uint8_t secret[64];
 
 static void begin_secret(void)
@@ -196,7 +196,7 @@ Test(dump, reads_prefixes_of_keys)
 	cr_expect_eq(got.size, 0);
 }
 
-Test(dump, refuses_what_is_no_prefix)
+Test(dump, refuses_invalid_prefixes)
 {
 	static const struct {
 		enum table  table;
@@ -241,7 +241,7 @@ static bool take_line(void *user, struct span line)
 	buffer_append(&lines->all, line.at, line.size);
 	lines->count++;
 	lines->records += !memcmp(line.at, "{\"seq\"", 6);
-	if (memcmp(line.at, "{\"seq\"", 6)) { /* about a place, and not within a record */
+	if (memcmp(line.at, "{\"seq\"", 6)) { /* about a place and not inside a record */
 		lines->damaged += memmem(line.at, line.size, "\"damaged\"", 9) != NULL;
 		lines->unfinished += memmem(line.at, line.size, "\"unfinished\"", 12) != NULL;
 	}
@@ -282,7 +282,7 @@ static size_t last_record(const struct test_dir *test_dir)
 	return found;
 }
 
-Test(dump, goes_through_a_journal)
+Test(dump, shows_a_journal)
 {
 	struct test_dir test_dir;
 	begin_place(&test_dir);
@@ -299,7 +299,7 @@ Test(dump, goes_through_a_journal)
 	test_dir_remove(&test_dir);
 }
 
-Test(dump, tells_a_torn_end_from_damage)
+Test(dump, distinguishes_a_torn_end_from_damage)
 {
 	struct test_dir test_dir;
 	begin_place(&test_dir);
@@ -322,7 +322,7 @@ Test(dump, tells_a_torn_end_from_damage)
 	test_dir_remove(&test_dir);
 }
 
-Test(dump, goes_through_a_table)
+Test(dump, shows_a_table)
 {
 	struct test_dir test_dir;
 	struct row_key  prefix = {.size = 0};

@@ -1,5 +1,5 @@
-/* Egress where no endpoint is needed: what is taken, what is refused, and an end in the middle of everything. How
- * attempts end is tests/scenario/test_egress.py's. */
+/* Egress without an endpoint: accepted and refused requests, and an end during requests. test_egress.py
+ * tests the results of attempts. */
 #include "actors/rt/time.h"
 #include "actors/timer/egress.h"
 #include "actors/timer/own.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static struct address_rules rules = {.allow_private = true};
-static struct account_id    owner; /* of what is started next */
+static struct account_id    owner; /* for the next requests */
 static unsigned             told;
 static enum attempt_error   last_error;
 
@@ -33,7 +33,7 @@ static struct egress *open_egress(struct egress_options options)
 	return egress;
 }
 
-static struct span body = {(const uint8_t *)"{}", 2}; /* of what is started next */
+static struct span body = {(const uint8_t *)"{}", 2}; /* for the next requests */
 
 static enum err start(struct egress *egress, const char *url, bool is_fetch)
 {
@@ -48,7 +48,7 @@ static enum err start(struct egress *egress, const char *url, bool is_fetch)
 	return egress_start(egress, &request, time_mono());
 }
 
-/* A socket that is bound and never answers; its port. */
+/* A bound socket that never answers; returns its port. */
 static int silent(int type, uint16_t *port)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -62,7 +62,7 @@ static int silent(int type, uint16_t *port)
 	return fd;
 }
 
-Test(egress, takes_as_much_as_it_has_places_and_no_urls_that_are_none)
+Test(egress, accepts_as_many_as_it_has_slots_and_no_invalid_urls)
 {
 	struct egress *egress = open_egress((struct egress_options){.attempts_max = 2, .waiting_max = 1});
 
@@ -80,7 +80,7 @@ Test(egress, takes_as_much_as_it_has_places_and_no_urls_that_are_none)
 	cr_expect_eq(told, 0);
 }
 
-Test(egress, holds_the_bytes_of_so_many_fetches_only)
+Test(egress, limits_the_bytes_of_fetches)
 {
 	struct egress *egress = open_egress((struct egress_options){0});
 
@@ -120,7 +120,7 @@ Test(egress, large_bodies_of_one_owner_leave_room_for_others)
 	egress_close(&egress);
 }
 
-Test(egress, tells_each_end_once_and_gives_the_place_back)
+Test(egress, reports_each_result_once_and_frees_its_slot)
 {
 	struct egress *egress = open_egress((struct egress_options){.attempts_max = 1, .waiting_max = 2});
 	mono_us        end = mono_after(time_mono(), (dur_us){30 * US_PER_SEC});
@@ -135,7 +135,7 @@ Test(egress, tells_each_end_once_and_gives_the_place_back)
 	egress_close(&egress);
 }
 
-Test(egress, ends_in_the_middle_of_look_ups_handshakes_and_waiting)
+Test(egress, can_end_during_lookups_handshakes_and_waits)
 {
 	uint16_t port, dns_port;
 	int      endpoint = silent(SOCK_STREAM, &port), dns = silent(SOCK_DGRAM, &dns_port);
@@ -159,8 +159,8 @@ Test(egress, ends_in_the_middle_of_look_ups_handshakes_and_waiting)
 
 enum { BEGUN_MAX = 64, TURNS = 50 };
 
-/* The connections that come when each of `owners` wants so many requests made to a host that says nothing. Loopback
- * connects within the turn that asks for it, so those of many turns are all. */
+/* The connections made when each of `owners` wants this many requests to a silent host. On loopback a
+ * connection succeeds within the turn that requests it, so after many turns all are made. */
 static unsigned begun(struct egress_options options, unsigned owners, unsigned each)
 {
 	uint16_t       port;
@@ -187,7 +187,7 @@ static unsigned begun(struct egress_options options, unsigned owners, unsigned e
 	return count;
 }
 
-Test(egress, an_owner_waits_for_his_own_requests_and_for_nobody_elses)
+Test(egress, an_account_waits_only_for_its_own_requests)
 {
 	struct egress_options options = {.endpoint_max = 2};
 
@@ -195,7 +195,7 @@ Test(egress, an_owner_waits_for_his_own_requests_and_for_nobody_elses)
 	cr_expect_eq(begun(options, 3, 6), 6);
 }
 
-Test(egress, owners_share_a_host_and_the_second_half_of_it_in_small_parts)
+Test(egress, accounts_share_a_host_and_its_second_half_in_small_parts)
 {
 	struct egress_options options = {.endpoint_max = 8, .host_max = 16};
 
@@ -218,14 +218,14 @@ Test(egress, refuses_options_that_it_cannot_use)
 	cr_expect_null(egress);
 }
 
-Test(egress, has_a_word_for_each_error)
+Test(egress, has_a_name_for_each_error)
 {
 	for (unsigned one = 1; one < ATTEMPT_ERRORS; one++)
 		for (unsigned other = 0; other < one; other++)
 			cr_expect_str_neq(attempt_word(one), attempt_word(other));
 }
 
-Test(own, addresses_are_those_that_would_be_a_strangers)
+Test(own, addresses_of_this_host_are_refused)
 {
 	static struct address_rules own;
 

@@ -1,4 +1,4 @@
-/* Turns of a shard's engine, with queues in place of the network, and a time that stands still. */
+/* Turns of a shard's engine, with queues in place of the network and a fixed time. */
 #include "tests/fuzz/post.h"
 #include "tests/unit/patience.h"
 #include "tests/unit/support.h"
@@ -29,7 +29,7 @@ enum {
 static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}, {1, "n"}};
 static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TIMER};
 static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
-static struct account_id       whom; /* of the next calls of the command line */
+static struct account_id       whom; /* of the next commands of the command line */
 static mono_us                 now;
 static struct test_dir         test_dir;
 static struct store           *store;
@@ -49,7 +49,8 @@ enum err __wrap_channel_send(struct channel *channel, const struct peer *to, str
 	return __real_channel_send(channel, to, bytes);
 }
 
-/* What is asked ------------------------------------------------------------------------------------------- */
+/* Requests
+ * ------------------------------------------------------------------------------------------------ */
 
 static void hello_of(enum who who, int64_t session_begun)
 {
@@ -95,7 +96,7 @@ static void pack_json(msgpack_packer *packer, const char *text)
 	arena_reset(&arena);
 }
 
-/* Passes with one logo among them, that none has yet. */
+/* Passes with one logo that no pass has yet. */
 static void ask_for_passes(unsigned count)
 {
 	char template[TEMPLATE_ID_TEXT], id[16];
@@ -115,7 +116,7 @@ static void ask_for_passes(unsigned count)
 
 /* Turns and answers --------------------------------------------------------------------------------------- */
 
-/* As long as the engine says that there is more; nothing else wakes it. */
+/* Runs turns as long as the engine reports more work; nothing else wakes it. */
 static void turn(void)
 {
 	bool     more = true;
@@ -139,7 +140,7 @@ static void send_answers(struct frame_out *out)
 	buffer_free(&out->bytes);
 }
 
-/* Fetches are noted. The epoch of the last replies to `who`. */
+/* Records fetches. Returns the epoch of the last replies to `who`. */
 static uint64_t read_packets(enum who who)
 {
 	struct peer  to;
@@ -231,7 +232,7 @@ static void end(void)
 
 TestSuite(engine_turns, .init = begin, .fini = end);
 
-Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
+Test(engine_turns, continue_after_a_full_record_without_new_messages)
 {
 	enum { PASSES = BATCH_COMMANDS_MIN + BATCH_COMMANDS_MIN / 4 };
 	struct frame_out out = {.count = 0};
@@ -246,7 +247,7 @@ Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
 	cr_expect_eq(engine->issuance.pass_count, 0, "%u are left", engine->issuance.pass_count);
 }
 
-Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
+Test(engine_turns, restart_the_timers_session_if_a_request_fails)
 {
 	is_deaf[TIMER] = true;
 	ask_for_passes(1);
@@ -263,15 +264,16 @@ Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
 	cr_expect(engine_issuer_up(engine));
 }
 
-/* Who the timer is ---------------------------------------------------------------------------------------- */
+/* Identity of the timer
+ * ----------------------------------------------------------------------------------- */
 
 static bool timer_is(enum who who)
 {
 	return engine_issuer_up(engine) && engine->timer.id[0] == peers[who].id[0];
 }
 
-/* What a process left in the channel may be read after what its successor says. */
-Test(engine_turns, do_not_believe_a_timer_that_has_been_succeeded)
+/* Messages that an earlier process left in the channel may be read after those of its successor. */
+Test(engine_turns, ignore_a_timer_that_has_a_successor)
 {
 	hello_of(NEXT_TIMER, begun + 10);
 	hello_of(TIMER, begun);
@@ -289,7 +291,7 @@ Test(engine_turns, do_not_believe_a_timer_that_has_been_succeeded)
 	cr_expect_eq(read_packets(NEXT_TIMER), engine->facts.epoch);
 }
 
-Test(engine_turns, do_not_believe_a_timer_that_cannot_be_welcomed)
+Test(engine_turns, ignore_a_timer_that_cannot_be_welcomed)
 {
 	is_deaf[NEXT_TIMER] = true;
 	hello_of(NEXT_TIMER, begun + 10);
@@ -301,7 +303,7 @@ Test(engine_turns, do_not_believe_a_timer_that_cannot_be_welcomed)
 	cr_expect(timer_is(NEXT_TIMER));
 }
 
-Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
+Test(engine_turns, keep_everything_after_a_repeated_hello)
 {
 	ask_for_passes(1);
 	turn();
@@ -320,7 +322,7 @@ Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
 
 /* Whether passes can be created --------------------------------------------------------------------------- */
 
-enum { STEP_US = 200000 }; /* less than what the engine takes for a standstill of its own */
+enum { STEP_US = 200000 }; /* shorter than the time after which the engine counts itself as stopped */
 
 static void pass_time(int64_t us)
 {
@@ -351,7 +353,7 @@ static enum err pause_issuer(bool paused)
 	return the_reply(COMMAND_LINE).err;
 }
 
-/* It is decided in the turn that reads it, without a word to the timer. */
+/* The creation is decided in the turn that reads it, without a message to the timer. */
 Test(engine_turns, decide_a_creation_once)
 {
 	struct peer to;
@@ -406,7 +408,7 @@ static enum err set_account(void)
 	return the_reply(COMMAND_LINE).err;
 }
 
-Test(engine_turns, do_nothing_whose_answer_has_no_room)
+Test(engine_turns, execute_nothing_without_room_for_the_answer)
 {
 	struct session *session = session_find(&engine->sessions, &peers[COMMAND_LINE]);
 	uint64_t        seq = store_decided_seq(store);
@@ -449,7 +451,7 @@ static bool is_answered(void)
 	return false;
 }
 
-Test(engine_turns, commit_for_a_list_only_what_is_of_its_account)
+Test(engine_turns, commit_for_a_list_only_its_accounts_rows)
 {
 	cr_assert_not(store_is_committed(store), "the account is new");
 	ask_for_list(account);

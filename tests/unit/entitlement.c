@@ -1,5 +1,5 @@
-/* Rows of entitlements and redemptions: written and read again they are the same, what no program of ours writes is damage;
- * and walks give what they promise, in its order, of one pass alone. */
+/* Rows of entitlements and redemptions: they read as they were written; rows that the program does not
+ * write are damage; and walks return the documented rows of one pass in order. */
 #include "tests/unit/support.h"
 
 #include "store/entitlement.h"
@@ -72,7 +72,7 @@ static void expect_counts(uint64_t all, uint64_t redeemed, uint64_t replaced, ui
 	          got.open == open);
 }
 
-/* Ids that open_next() tells of one pass at `now`, their tags in a row. */
+/* The ids that open_next() returns for one pass at `now`, as a string of tags. */
 static const char *available(uint32_t family, int64_t now)
 {
 	static char             tags[64];
@@ -110,7 +110,7 @@ Test(entitlement, rows_are_as_they_are_described)
 	cr_expect_eq(entitlement_read(span_of(value, sizeof value - 1), &got), ERR_DAMAGED);
 }
 
-Test(entitlement, its_end_is_its_first_microsecond_without_it)
+Test(entitlement, expires_at_its_end_to_the_microsecond)
 {
 	struct entitlement row = some('x', FAMILY, 512);
 	cr_expect(entitlement_is_available(&row, (wall_us){511}) &&
@@ -124,7 +124,7 @@ Test(entitlement, its_end_is_its_first_microsecond_without_it)
 	cr_expect(entitlement_is_available(&row, (wall_us){INT64_MAX}));
 }
 
-Test(entitlement, one_is_counted_from_its_making_to_its_end)
+Test(entitlement, is_counted_from_creation_to_end)
 {
 	uint32_t           held;
 	uint64_t           passed;
@@ -160,7 +160,7 @@ Test(entitlement, one_is_counted_from_its_making_to_its_end)
 	cr_expect(!entitlement_held(s.view, account, PASS, FAMILY + 1, &held) && held == 0);
 }
 
-Test(entitlement, what_has_expired_is_passed_over)
+Test(entitlement, expired_ones_are_skipped)
 {
 	store(account, some('a', 1, 300));
 	store(account, some('b', 1, 200));
@@ -217,7 +217,7 @@ Test(entitlement, a_command_sees_what_it_has_staged_itself)
 	expect_counts(2, 0, 1, 1);
 }
 
-Test(entitlement, redemptions_are_kept_whole)
+Test(entitlement, redemptions_are_stored_completely)
 {
 	static char       note[8000];
 	struct redemption got, row = {.pass = PASS,

@@ -1,4 +1,4 @@
-/* Which variables are left in the environment. */
+/* The variables that stay in the environment. */
 #include "actors/rt/environment.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@ static char *given[] = {"PATH=/bin",         "https_proxy=x",   "HTTPS_PROXY=x",
                         "https_proxy2=kept", "SSLKEYLOGFILE=x", "sslkeylogfile=x", "KEPT=SSL_CERT_FILE=x",
                         "RES_OPTIONS",       "HOSTALIASES=a=b", "LAST=1",          NULL};
 
-Test(environment, loses_what_libraries_read_however_it_is_written)
+Test(environment, loses_variables_that_libraries_read_in_any_case)
 {
 	static const char *const want[] = {"PATH=/bin", "https_proxy2=kept", "KEPT=SSL_CERT_FILE=x",
 	                                   "LAST=1"};

@@ -1,5 +1,5 @@
-/* pass event: every event in every state with every flag, against the rules written down here a second time;
- * and that what happened stands in the pass, the counts and the ledger. */
+/* pass event: every event in every state with every flag, compared with a second implementation of the
+ * rules; the result is in the pass, the counts and the ledger. */
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
 
@@ -41,7 +41,7 @@ static void end(void)
 
 TestSuite(event, .init = begin, .fini = end);
 
-/* Four passes, of which ours is the last; all tables of the account as they would be. */
+/* Four passes; ours is the last. All tables of the account are complete. */
 static void furnish(uint8_t status, uint8_t flags)
 {
 	struct hot pass = {
@@ -164,10 +164,10 @@ static void expect_rule(unsigned event, bool block, uint8_t status, uint8_t flag
 	cr_expect_eq(got, want.err, "%s: %s instead of %s", what, err_code(got), err_code(want.err));
 	if (got) cr_expect(span_is(outcome.field, want.field ? want.field : ""), "%s", what);
 	if (!got && !want.err) expect_change(&before, &want, what);
-	s.staged = writes_none(&s.arena); /* dropped, or about to be made anew */
+	s.staged = writes_none(&s.arena); /* dropped, or about to be rebuilt */
 }
 
-Test(event, does_what_the_rules_say_from_every_state)
+Test(event, follows_the_rules_from_every_state)
 {
 	for (unsigned event = 0; event < EVENTS; event++)
 		for (uint8_t status = 0; status < PASS_STATUSES; status++)
@@ -175,7 +175,7 @@ Test(event, does_what_the_rules_say_from_every_state)
 				expect_rule(event, flags & 4, status, flags & 3);
 }
 
-Test(event, answers_the_pass_as_it_is_then)
+Test(event, returns_the_changed_pass)
 {
 	furnish(PASS_ACTIVE, 0);
 	cr_assert_eq(happen("uninstalled", true), OK);
@@ -188,7 +188,7 @@ Test(event, answers_the_pass_as_it_is_then)
 	cr_expect(memmem(payload.at, payload.size, "\"reinstall_blocked\":false", 25));
 }
 
-Test(event, knows_no_pass_it_does_not_have)
+Test(event, refuses_an_unknown_pass)
 {
 	furnish(PASS_ACTIVE, 0);
 	account.id.b[9] = 1;

@@ -1,4 +1,4 @@
-/* The kinds of event: as the interface prints them, to the letter. */
+/* The event types as the interface prints them. */
 #include "schemas/event.h"
 
 #include <criterion/criterion.h>
@@ -21,7 +21,7 @@ Test(event_kinds, are_read_as_they_are_printed)
 	cr_expect_str_eq(event_text(EVENT_KINDS), "unknown");
 }
 
-Test(event_kinds, are_nothing_else)
+Test(event_kinds, refuse_other_names)
 {
 	static const char *const none[] = {"",
 	                                   "pass",

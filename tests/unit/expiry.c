@@ -1,4 +1,5 @@
-/* Counting ends by spans of time: at any moment the sum is what a walk over all of them says, and it takes few rows. */
+/* Counting expirations by time spans: at any moment the sum equals a count over all entitlements, with few
+ * rows read. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -51,7 +52,7 @@ static size_t rows_of(struct account_id of)
 	return count;
 }
 
-Test(expiry, an_end_has_passed_from_its_microsecond_on)
+Test(expiry, an_end_counts_from_its_microsecond)
 {
 	static const int64_t ends[] = {1,
 	                               2,
@@ -83,7 +84,7 @@ Test(expiry, other_accounts_are_not_counted)
 	cr_expect_eq(passed(3000), 1);
 }
 
-Test(expiry, what_is_taken_leaves_no_row)
+Test(expiry, a_removed_end_leaves_no_row)
 {
 	for (int64_t at = 1; at < 100000; at += 999)
 		add(account, at);
@@ -96,7 +97,7 @@ Test(expiry, what_is_taken_leaves_no_row)
 	cr_expect_eq(expiry_take(s.view, account, (wall_us){1}), ERR_DAMAGED, "it was not counted");
 }
 
-/* Near the present, near each other, far away: as windows and fixed ends are. */
+/* Near now, near each other and far away, like windows and fixed ends. */
 static int64_t some_time(uint64_t *state)
 {
 	static const unsigned bits[] = {3, 9, 12, 20, 30, 43, 50};
@@ -114,7 +115,7 @@ static uint64_t naive(const int64_t *ends, unsigned count, int64_t now)
 	return sum;
 }
 
-Test(expiry, the_sum_is_that_of_a_walk)
+Test(expiry, the_sum_equals_a_count_of_all)
 {
 	uint64_t state = chance_begin();
 	int64_t  ends[ENDS];
@@ -134,8 +135,8 @@ Test(expiry, the_sum_is_that_of_a_walk)
 	}
 }
 
-/* Its cost is bounded by the fan-out of the levels, not by how many have ended. */
-Test(expiry, few_rows_are_read_however_many_have_ended)
+/* The cost is limited by the fan-out of the levels, not by the number of expirations. */
+Test(expiry, few_rows_are_read_for_any_number)
 {
 	int64_t  present = INT64_C(1795000000000000);
 	uint64_t count = 0;
@@ -145,7 +146,8 @@ Test(expiry, few_rows_are_read_however_many_have_ended)
 	}
 	scratch_save(&s);
 	cr_expect_eq(passed(present), count);
-	/* All of the lowest level would be one row an end; less than a span of it is read, and 20 of the next. */
+	/* With the lowest level alone each expiration would be one row. Less than one span of it is read,
+	 * and 20 rows of the next level. */
 	cr_expect_gt(rows_of(account), count);
 	uint64_t       from = expiry_span((wall_us){present + 1}, 1) << EXPIRY_SHIFT;
 	struct row_key key = key_account(account);

@@ -1,5 +1,5 @@
-/* Rows of an import in flight, against a shard that answers, refuses, dies and forgets to answer by chance: each row is
- * created once and counted once. The calls to the service, and the clock, are the test's. */
+/* Outstanding rows of an import, with a shard that randomly answers, refuses, dies and does not answer:
+ * each row is created once and counted once. The test makes the calls to the service and sets the clock. */
 #include "ops/cli/import/flight.h"
 #include "actors/rt/time.h"
 #include "tests/unit/support.h"
@@ -8,15 +8,15 @@
 
 enum { IDS_MAX = 20000, SLOTS_MAX = FLIGHT_ROWS_MAX, WAIT_MS = 30000 };
 
-/* Of an id: nobody's, another client's, or of the row of that number. */
+/* The owner of an id: nobody, another client, or the row of that number. */
 enum { NOBODY = -1, ANOTHER = -2 };
 
 struct slot {
 	uint8_t key[32];
-	int64_t number; /* -1: nothing is there */
+	int64_t number; /* -1: no row */
 };
 
-/* A call that has been sent and not answered yet. */
+/* A call that was sent and is not answered yet. */
 struct begun {
 	struct waiting *waiting;
 	enum err        answer;
@@ -28,7 +28,7 @@ static struct {
 	unsigned     slot_count;
 	struct begun begun[FLIGHT_ROWS_MAX];
 	unsigned     begun_count, down, calls;
-	uint64_t     last_new; /* one more than the highest number that was sent */
+	uint64_t     last_new; /* one more than the highest number sent */
 	bool         suspended, paused, is_deaf;
 	unsigned     loses, refuses; /* of 100 calls */
 	uint64_t     seed;
@@ -73,7 +73,7 @@ static struct slot *slot_of(const uint8_t key[32])
 	return slot;
 }
 
-/* What the shard does with a call: as the engine. */
+/* The shard executes a call, like the engine. */
 static enum err decide(const struct call_spec *request)
 {
 	struct slot *slot = slot_of(request->idempotency->key);
@@ -120,7 +120,7 @@ void __wrap_service_begin(struct service *service, const struct call_spec *reque
 	shard.begun[shard.begun_count++] = (struct begun){waiting, err};
 }
 
-/* Some of the answers come; the others later, or with the end of the session. */
+/* Delivers some of the answers; the others come later, or with the end of the session. */
 void __wrap_service_turn(struct service *service, uint32_t number, dur_us wait)
 {
 	unsigned count = chance_below(&shard.seed, shard.begun_count + 1);
@@ -134,7 +134,7 @@ void __wrap_service_turn(struct service *service, uint32_t number, dur_us wait)
 	memmove(shard.begun, shard.begun + count, (shard.begun_count - count) * sizeof *shard.begun);
 	shard.begun_count -= count;
 	if (!shard.loses || chance_below(&shard.seed, 30)) return;
-	/* The shard dies: it has decided all that was sent, and answers none of it. */
+	/* The shard dies: it has executed all calls and answers none. */
 	for (unsigned i = 0; i < shard.begun_count; i++)
 		answer(shard.begun[i].waiting, ERR_OUTCOME_UNKNOWN);
 	shard.begun_count = 0;
@@ -176,7 +176,7 @@ static bool add(int id)
 	return true;
 }
 
-/* Takes off what has ended, and holds it against what the shard did. */
+/* Takes finished rows and compares them with what the shard executed. */
 static void take_off(void)
 {
 	struct row *row;
@@ -207,7 +207,7 @@ static void run(uint64_t count, int (*id_of)(uint64_t number))
 	cr_expect_eq(created + failed, count);
 }
 
-/* Every tenth repeats the one before it. */
+/* Every tenth row repeats the one before it. */
 static int with_doubles(uint64_t number)
 {
 	return (int)(number % 10 == 9 ? number - 1 : number);
@@ -226,14 +226,14 @@ static unsigned count_owned(void)
 	return count;
 }
 
-Test(flight, rows_without_trouble_are_sent_once)
+Test(flight, rows_without_failures_are_sent_once)
 {
 	run(5000, each_its_own);
 	cr_expect_eq(created, 5000);
 	cr_expect_eq(shard.calls, 5000);
 }
 
-Test(flight, each_row_is_created_once_and_counted_once_whatever_is_lost)
+Test(flight, each_row_is_created_and_counted_once_despite_losses)
 {
 	shard.loses = 3;
 	shard.refuses = 2;
@@ -245,18 +245,19 @@ Test(flight, each_row_is_created_once_and_counted_once_whatever_is_lost)
 	for (unsigned i = 0; i < 10000; i += 10) {
 		for (unsigned k = i; k < i + 8; k++)
 			cr_expect_eq(fates[k], k % 20 == 7 ? ERR_RESOURCE_CONFLICT : OK, "row %u", k);
-		/* Of two rows of one id the first to be taken has it: a refusal for now may turn them round. */
+		/* Of two rows with one id the first to be executed creates the pass. A temporary refusal
+		 * may change their order. */
 		bool is_first = !fates[i + 8];
 		cr_expect_eq(fates[is_first ? i + 9 : i + 8], ERR_RESOURCE_CONFLICT, "row %u", i);
 		cr_expect_eq(fates[is_first ? i + 8 : i + 9], OK, "row %u", i);
 	}
 }
 
-Test(flight, a_row_that_is_refused_after_it_was_lost_may_still_be_created)
+Test(flight, a_lost_row_that_is_then_refused_may_still_be_created)
 {
 	shard.loses = 100;
 	cr_assert(add(1));
-	flight_turn(flight); /* sent, and lost: done or not */
+	flight_turn(flight); /* sent and lost: executed or not */
 	while (shard.begun_count)
 		flight_turn(flight);
 	shard.loses = 0;
@@ -270,7 +271,7 @@ Test(flight, a_row_that_is_refused_after_it_was_lost_may_still_be_created)
 	cr_expect_eq(flight_ended(flight)->err, ERR_OUTCOME_UNKNOWN);
 }
 
-Test(flight, a_stop_learns_the_fate_of_rows_in_doubt_and_sends_no_others)
+Test(flight, a_stop_settles_unknown_rows_and_sends_no_others)
 {
 	for (int i = 0; i < 100; i++)
 		cr_assert(add(i));
@@ -290,7 +291,7 @@ Test(flight, a_stop_learns_the_fate_of_rows_in_doubt_and_sends_no_others)
 	cr_expect_eq(count_owned(), tried);
 }
 
-Test(flight, a_refusal_after_the_key_was_looked_for_ends_the_doubt)
+Test(flight, a_refusal_after_the_key_check_settles_a_row)
 {
 	shard.loses = 100;
 	for (int i = 0; i < 100; i++)
@@ -329,7 +330,7 @@ Test(flight, a_stop_ends_rows_that_were_refused)
 	cr_expect_eq(fates[0], ERR_OVERLOADED);
 }
 
-Test(flight, a_shard_that_answers_nothing_stops_it)
+Test(flight, a_silent_shard_stops_the_import)
 {
 	for (int i = 0; i < 10; i++)
 		cr_assert(add(i));
@@ -345,7 +346,7 @@ Test(flight, a_shard_that_answers_nothing_stops_it)
 	cr_expect_eq(fates[9], ERR_OUTCOME_UNKNOWN);
 }
 
-Test(flight, a_suspended_account_stops_it_and_leaves_what_is_lost_in_doubt)
+Test(flight, a_suspended_account_stops_it_and_lost_rows_stay_unknown)
 {
 	for (int i = 0; i < 10; i++)
 		cr_assert(add(i));

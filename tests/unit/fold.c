@@ -1,4 +1,4 @@
-/* schemas/fold.h: what utf8proc makes of whole texts, made a character at a time. */
+/* schemas/fold.h: equals utf8proc's result for whole texts, computed a character at a time. */
 #include "schemas/fold.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +14,8 @@ static bool folds_to(struct span text, struct span want)
 	return !folded.failed && span_equal(buffer_span(&folded), want);
 }
 
-/* The characters that are replaced besides, as the interface's decisions name them: the last member is what for. */
+/* Characters that are replaced in addition, listed in the interface's decisions. The last member is the
+ * replacement. */
 static const struct {
 	const char *text, *want;
 } replaced[] = {
@@ -29,7 +30,7 @@ static const struct {
     {"\u00e6\u00c6", "aeae"},
     {"\u0153\u0152", "oeoe"},
     {"\u01fe", "o"},
-    {"\u01e2", "ae"}, /* with marks of their own */
+    {"\u01e2", "ae"}, /* with their own marks */
     {"\u2018\u2019\u201a\u201b\u2039\u203a\u02bc\u00b4", "''''''''"},
     {"\u201c\u201d\u201e\u201f\u00ab\u00bb", "\"\"\"\"\"\""},
     {"\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-------"},
@@ -37,14 +38,14 @@ static const struct {
     {"\u0141ukasz O\u2019Neil", "lukasz o'neil"},
 };
 
-Test(fold, takes_letters_without_a_decomposition_as_their_base)
+Test(fold, replaces_letters_without_a_decomposition)
 {
 	for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
 		cr_expect(folds_to(span_str(replaced[i].text), span_str(replaced[i].want)), "row %zu: %.*s",
 		          i, (int)buffer_span(&folded).size, (const char *)buffer_span(&folded).at);
 }
 
-/* Does the text hold a character that the table above replaces? */
+/* True if the text has a character of the table above. */
 static bool is_replaced(const utf8proc_uint8_t *text)
 {
 	static const char *const all =
@@ -58,7 +59,7 @@ static bool is_replaced(const utf8proc_uint8_t *text)
 	return false;
 }
 
-/* Whole texts, and in two steps: marks are stripped before case is folded. */
+/* Whole texts in two steps: marks are stripped before the case is folded. */
 static bool folds_as_utf8proc_does(struct span text)
 {
 	static const utf8proc_option_t bare_how = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE |
@@ -80,14 +81,14 @@ Test(fold, decomposes_strips_marks_and_folds_case)
 	    {"", ""},
 	    {"abcXYZ 09\x7f", "abcxyz 09\x7f"},
 	    {"\xc3\x89t\xc3\xa9", "ete"},     /* precomposed */
-	    {"E\xcc\x81", "e"},               /* and with a mark of its own */
-	    {"\xcc\x81\xcc\x81", ""},         /* marks alone */
+	    {"E\xcc\x81", "e"},               /* with its own mark */
+	    {"\xcc\x81\xcc\x81", ""},         /* only marks */
 	    {"\xc3\x9f\xe1\xba\x9e", "ssss"}, /* sharp s, both cases */
 	    {"\xef\xac\x81", "fi"},           /* a ligature */
 	    {"\xef\xbc\xa1", "a"},            /* full width */
-	    {"\xe1\xbe\xb3", "\xce\xb1"},     /* alpha with the mark that has a case */
-	    {"\xce\xb1\xcd\x85", "\xce\xb1"}, /* the same in two */
-	    {"\xe1\xbe\xbc", "\xce\xb1"},     /* and as a capital */
+	    {"\xe1\xbe\xb3", "\xce\xb1"},     /* alpha with the mark that has an upper case */
+	    {"\xce\xb1\xcd\x85", "\xce\xb1"}, /* the same as two characters */
+	    {"\xe1\xbe\xbc", "\xce\xb1"},     /* the same as a capital */
 	    {"a\xe2\x84\xa2"
 	     "b",
 	     "atmb"},
@@ -96,8 +97,8 @@ Test(fold, decomposes_strips_marks_and_folds_case)
 		cr_expect(folds_to(span_str(rows[i].text), span_str(rows[i].want)), "row %zu", i);
 }
 
-/* Each character after each of a few, so that what is kept of one is not taken for another. */
-Test(fold, knows_every_character)
+/* Each character after each of several others, so that cached state of one is not used for another. */
+Test(fold, folds_every_character)
 {
 	for (utf8proc_int32_t point = 1; point <= 0x10ffff; point++) {
 		uint8_t text[16] = "A";
@@ -105,12 +106,12 @@ Test(fold, knows_every_character)
 		size_t size = 1 + (size_t)utf8proc_encode_char(point, text + 1);
 		size += (size_t)utf8proc_encode_char(0x301, text + size);
 		size += (size_t)utf8proc_encode_char(point, text + size);
-		if (point == 0xb4) continue; /* utf8proc makes a blank of it */
+		if (point == 0xb4) continue; /* utf8proc makes it a space */
 		cr_assert(folds_as_utf8proc_does(span_of(text, size)), "U+%04X", (unsigned)point);
 	}
 }
 
-Test(fold, keeps_nul_and_refuses_what_is_no_text)
+Test(fold, keeps_nul_and_refuses_invalid_utf8)
 {
 	cr_expect(folds_to(span_of("\0\xc3\xa9\0", 4), span_of("\0e\0", 3)));
 	buffer_clear(&folded);
@@ -118,7 +119,7 @@ Test(fold, keeps_nul_and_refuses_what_is_no_text)
 	cr_expect(folded.failed);
 }
 
-Test(fold, of_a_beginning_gives_as_much_as_is_asked_for)
+Test(fold, folds_a_prefix_of_requested_length)
 {
 	static const char *const texts[] = {"abcdefgh", "\xc3\x89\xc3\xa9\xc3\xa9",
 	                                    "ab\xef\xac\x81"

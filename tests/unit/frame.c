@@ -1,4 +1,4 @@
-/* Frames: what is written is read again, of every kind, and a bad item spoils only itself. */
+/* Frames: every kind reads as it was written, and an invalid item affects only itself. */
 #include "schemas/frame.h"
 #include "schemas/api/key.h"
 #include "schemas/api/pass.h"
@@ -105,7 +105,7 @@ Test(frame, a_row_of_an_import_is_named_by_import_slot_and_number)
 	cr_expect_eq(idempotency_row_number(later.request), UINT64_MAX);
 }
 
-Test(frame, a_call_may_have_the_request_it_is_made_for)
+Test(frame, a_call_may_have_a_request_id)
 {
 	static char              longest[REQUEST_ID_BYTES_MAX + 1];
 	static const char *const good[] = {"!", "0123456789abcdef", "\"=~\\", longest};
@@ -128,7 +128,7 @@ Test(frame, a_call_may_have_the_request_it_is_made_for)
 	cr_expect_not(request_id_is_valid(head.request_id));
 }
 
-Test(frame, a_reply_may_have_the_key_that_the_call_was_admitted_by)
+Test(frame, a_reply_may_have_the_id_of_the_calls_key)
 {
 	struct uuid  key = {.b = {1, [15] = 0xff}};
 	struct reply reply, head = {.id = 4, .err = ERR_RATE_LIMITED, .key_id = &key};
@@ -150,7 +150,7 @@ Test(frame, a_reply_may_have_the_key_that_the_call_was_admitted_by)
 	cr_expect_null(reply.key_id);
 }
 
-Test(frame, refuses_a_reply_with_a_key_that_is_none)
+Test(frame, refuses_a_reply_with_an_invalid_key_id)
 {
 	static const struct {
 		const char *bytes;
@@ -219,7 +219,7 @@ Test(frame, hello_and_welcome_read_as_they_were_written)
 	buffer_free(&bytes);
 }
 
-Test(frame, tells_what_was_taken)
+Test(frame, carries_receipts)
 {
 	add_loyalty(1, 1);
 	(void)frame_seal_calls(&out, 1, 2, 3);
@@ -245,12 +245,12 @@ Test(frame, may_be_sealed_empty_or_twice)
 	cr_expect(frame.epoch == 2 && frame.count == 2);
 }
 
-Test(frame, drops_what_came_after_the_mark)
+Test(frame, drops_items_after_the_mark)
 {
 	add_loyalty(1, 1);
 	struct frame_mark mark = frame_mark(&out);
 	add_loyalty(2, 1);
-	out.bytes.failed = true; /* as if memory had run out within the second */
+	out.bytes.failed = true; /* as if memory had run out during the second item */
 	frame_drop(&out, mark);
 	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1, 1));
 	cr_expect_eq(frame.count, 1);
@@ -258,7 +258,7 @@ Test(frame, drops_what_came_after_the_mark)
 	cr_expect_eq(frame_seal_calls(&out, 1, 1, 1).size, 0);
 }
 
-Test(frame, refuses_heads_that_are_none)
+Test(frame, refuses_invalid_heads)
 {
 	static const struct {
 		const char *bytes;
@@ -268,16 +268,16 @@ Test(frame, refuses_heads_that_are_none)
 	    {"\x01", 1},
 	    {"\x90", 1},
 	    {"\x91\x01", 2},
-	    {"\x97\x00\x03\x01\x01\x00\x01\x01", 8}, /* no such kind */
+	    {"\x97\x00\x03\x01\x01\x00\x01\x01", 8}, /* unknown kind */
 	    {"\x97\x05\x03\x01\x01\x00\x01\x01", 8},
 	    {"\x97\xff\x03\x01\x01\x00\x01\x01", 8},
 	    {"\x97\x01\x02\x01\x01\x00\x01\x01", 8},     /* HELLO of another protocol */
-	    {"\x97\x01\x03\x7f\x01\x00\x01\x01", 8},     /* of no such role */
+	    {"\x97\x01\x03\x7f\x01\x00\x01\x01", 8},     /* of an unknown role */
 	    {"\x97\x01\x03\x01\xff\x00\x01\x01", 8},     /* of a negative index */
-	    {"\x97\x01\x03\x01\x01\x02\x01\x01", 8},     /* that wants what there is not */
-	    {"\x97\x01\x03\x01\x01\x00\xc0\x01", 8},     /* begun at no time */
+	    {"\x97\x01\x03\x01\x01\x02\x01\x01", 8},     /* requests an unknown feature */
+	    {"\x97\x01\x03\x01\x01\x00\xc0\x01", 8},     /* without a start time */
 	    {"\x97\x01\x03\x01\x01\x00\x01\xff", 8},     /* with a negative credit */
-	    {"\x98\x01\x03\x01\x01\x00\x01\x01\x01", 9}, /* with too much */
+	    {"\x98\x01\x03\x01\x01\x00\x01\x01\x01", 9}, /* with a member too many */
 	    {"\x97\x02\x02\x01\x01\x01\x01\x01", 8},     /* WELCOME of another protocol */
 	    {"\x97\x02\x03\xff\x01\x01\x01\x01", 8},
 	    {"\x97\x02\x03\x01\xc0\x01\x01\x01", 8},
@@ -286,8 +286,8 @@ Test(frame, refuses_heads_that_are_none)
 	    {"\x96\x03\x01\xff\x01\x01\x90", 7},
 	    {"\x96\x03\x01\x01\x01\xff\x90", 7},
 	    {"\x94\x04\x01\x01\x80", 5},     /* REPLIES with a map */
-	    {"\x94\x04\x01\xff\x90", 5},     /* that took less than nothing */
-	    {"\x94\x04\x01\x01\x90\x00", 6}, /* with something after */
+	    {"\x94\x04\x01\xff\x90", 5},     /* with a negative receipt */
+	    {"\x94\x04\x01\x01\x90\x00", 6}, /* with bytes after it */
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct frame frame;
@@ -305,7 +305,7 @@ static enum err open_call(const void *bytes, size_t size, struct call *call)
 	return call_open(&item, call);
 }
 
-Test(frame, a_bad_call_still_tells_its_id)
+Test(frame, an_invalid_call_still_has_its_id)
 {
 	static const struct {
 		const char *bytes;
@@ -316,18 +316,18 @@ Test(frame, a_bad_call_still_tells_its_id)
 	    {"\x90", 1, 0},
 	    {"\x97\xff\x00\x00\xc0\xc0\xc0\x91\xc0", 9, 0},
 	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},
-	    {"\x97\x08\x7f\x00\xc0\xc0\xc0\x91\xc0", 9, 8},            /* no such message */
+	    {"\x97\x08\x7f\x00\xc0\xc0\xc0\x91\xc0", 9, 8},            /* unknown message */
 	    {"\x97\x08\x00\xc0\xc0\xc0\xc0\x91\xc0", 9, 8},            /* no deadline */
-	    {"\x97\x08\x00\x00\xc4\x01x\xc0\xc0\x91\xc0", 11, 8},      /* an account of one byte */
-	    {"\x97\x08\x00\x00\xc0\xc4\x00\xc0\x91\xc0", 10, 8},       /* a key hash of none */
+	    {"\x97\x08\x00\x00\xc4\x01x\xc0\xc0\x91\xc0", 11, 8},      /* account of one byte */
+	    {"\x97\x08\x00\x00\xc0\xc4\x00\xc0\x91\xc0", 10, 8},       /* empty key hash */
 	    {"\x97\x08\x00\x00\xc0\xc0\xc0\xc0", 8, 8},                /* no arguments */
 	    {"\x97\x08\x00\x00\xc0\xc0\xa0\x91\xc0", 9, 8},            /* an empty request id */
-	    {"\x97\x08\x00\x00\xc0\xc0\xa1 \x91\xc0", 10, 8},          /* of a blank */
-	    {"\x97\x08\x00\x00\xc0\xc0\xa1\n\x91\xc0", 10, 8},         /* of a newline */
-	    {"\x97\x08\x00\x00\xc0\xc0\xa1\x80\x91\xc0", 10, 8},       /* of no ASCII */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x01x\x91\xc0", 11, 8},      /* of bytes */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x92\xc0\xc0", 10, 8},       /* too many */
-	    {"\x98\x08\x00\x00\xc0\xc0\xc0\xc0\x91\xc0", 10, 8},       /* idempotency of nothing */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1 \x91\xc0", 10, 8},          /* a space in the request id */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1\n\x91\xc0", 10, 8},         /* a newline */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1\x80\x91\xc0", 10, 8},       /* not ASCII */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x01x\x91\xc0", 11, 8},      /* binary instead of string */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x92\xc0\xc0", 10, 8},       /* too many arguments */
+	    {"\x98\x08\x00\x00\xc0\xc0\xc0\xc0\x91\xc0", 10, 8},       /* empty idempotency */
 	    {"\x98\x08\x00\x00\xc0\xc0\xc0\xc4\x02xy\x91\xc0", 13, 8}, /* of two bytes */
 	    {"\x99\x08\x00\x00\xc0\xc0\xc0\xc0\x91\xc0\xc0", 11, 8},
 	};
@@ -339,7 +339,7 @@ Test(frame, a_bad_call_still_tells_its_id)
 	cr_expect_eq(open_call("\x97\x08\x00\x00\xc0\xc0\xc0\x91\xc0", 9, &call), OK);
 }
 
-/* One value as the first argument of `message`, nil as all others; does it pass? */
+/* True if `message` accepts one value as its first argument, with nil for all others. */
 static bool fits(enum message message, unsigned position, const char *value, size_t size)
 {
 	struct call         call, head = {.id = 1, .message = message};
@@ -362,7 +362,7 @@ static bool fits(enum message message, unsigned position, const char *value, siz
 	return call_open(&frame.items[0], &call) == OK;
 }
 
-Test(frame, arguments_are_held_against_their_fields)
+Test(frame, arguments_are_checked_against_their_fields)
 {
 	static const struct {
 		enum message message;
@@ -377,7 +377,7 @@ Test(frame, arguments_are_held_against_their_fields)
 	    {MSG_PASS_GET, ARG_PASS_GET_include_deleted, "\xc3", 1, true},
 	    {MSG_PASS_GET, ARG_PASS_GET_include_deleted, "\x01", 1, false},
 	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\x05", 1, true},
-	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xff", 1, true}, /* ranges are the handler's */
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xff", 1, true}, /* the handler checks ranges */
 	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcf\x7f\xff\xff\xff\xff\xff\xff\xff", 9, true},
 	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcf\x80\x00\x00\x00\x00\x00\x00\x00", 9, false},
 	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcb\x00\x00\x00\x00\x00\x00\x00\x00", 9, false},
@@ -396,7 +396,7 @@ Test(frame, arguments_are_held_against_their_fields)
 	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xa1x", 2, true},
 	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xc4\x00", 2, true},
 	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xc0", 1,
-	     true}, /* the handler's to say */
+	     true}, /* the handler checks it */
 	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\x01", 1, false},
 	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\x90", 1, false},
 	    {MSG_SUBSCRIPTION_GET, ARG_SUBSCRIPTION_GET_subscription_id, "\xa0", 1, true},

@@ -1,5 +1,5 @@
-/* The generation of a webhook subscription: it rises with whatever discards what waits to be delivered, and with nothing
- * else. Seen from the commands themselves, since no answer shows it. */
+/* The generation of a webhook subscription: it rises with every change that discards pending deliveries,
+ * and with no other. The commands show it; no answer does. */
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/api/account.h"
 #include "schemas/api/subscription.h"
@@ -40,7 +40,7 @@ static msgpack_object truth(bool value)
 	return object;
 }
 
-/* Carries out one command with `args`, which are all absent afterwards, as the engine would. */
+/* Carries out one command with `args` like the engine. All arguments are absent afterwards. */
 static enum err run(enum message message)
 {
 	struct call    call = {.message = message, .account = account_id, .args = args};
@@ -147,14 +147,14 @@ Test(generation, rises_when_webhooks_are_switched_off)
 	cr_expect_eq(stored().generation, 2);
 }
 
-Test(generation, of_an_inactive_one_stays_when_webhooks_are_switched_off)
+Test(generation, of_an_inactive_subscription_stays_when_webhooks_are_switched_off)
 {
 	cr_expect_eq(set_active(false), OK);
 	cr_expect_eq(switch_webhooks(false), OK);
 	cr_expect_eq(stored().generation, 2, "it has nothing that waits");
 }
 
-Test(generation, is_gone_with_the_subscription)
+Test(generation, is_deleted_with_the_subscription)
 {
 	struct subscription row;
 	char                of[UUID_TEXT];

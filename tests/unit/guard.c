@@ -1,4 +1,4 @@
-/* http/guard.h: heads that pass, and every shape that must not. */
+/* http/guard.h: valid heads, and every invalid form. */
 #include "http/guard.h"
 #include "schemas/buffer.h"
 #include "schemas/limits.h"
@@ -19,13 +19,13 @@ Test(guard, ordinary_heads_pass)
 	    GET "Host:\r\nX-Content-Length: 1\r\nContent-Lengthy: 2\r\nA:b\r\n\r\n",
 	    "GET /a%2500 HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "GET /\xc3\xa9?q=a%20b HTTP/1.1\r\nHost: x\r\n\r\n",
-	    GET "Host: x\r\n\r\n" GET "\n\n", /* what follows is another's concern */
+	    GET "Host: x\r\n\r\n" GET "\n\n", /* bytes after the head are not checked here */
 	};
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		cr_expect_eq(guard_head(span_str(heads[i])), OK, "%s", heads[i]);
 }
 
-Test(guard, blanks_around_a_value_are_no_part_of_it)
+Test(guard, white_space_around_a_value_is_ignored)
 {
 	static const char *const values[] = {"a b", " a b", "a b ", "\t a b \t\t", "a b\t"};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -34,7 +34,7 @@ Test(guard, blanks_around_a_value_are_no_part_of_it)
 	cr_expect_eq(guard_trim(span_str("")).size, 0);
 }
 
-Test(guard, tells_who_asks_for_what)
+Test(guard, returns_method_target_and_key)
 {
 	static const char *const heads[] = {
 	    "POST /v1/a?b=/c HTTP/1.1\r\nHost: x\r\nauthorization:\t Bearer k \r\n\r\n",
@@ -52,7 +52,7 @@ Test(guard, tells_who_asks_for_what)
 	}
 }
 
-Test(guard, every_ambiguous_shape_is_refused)
+Test(guard, every_ambiguous_form_is_refused)
 {
 	static const char *const heads[] = {
 	    "GET / HTTP/1.1\nHost: x\n\n",
@@ -104,7 +104,7 @@ Test(guard, every_ambiguous_shape_is_refused)
 	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
 }
 
-/* Shapes, each with its cause and a word of the sentence; `size` 0: that of the text. */
+/* Invalid forms, each with its cause and a word of its message; `size` 0: the length of the text. */
 static const struct {
 	const char *head;
 	size_t      size;
@@ -170,7 +170,7 @@ static const struct {
      "Expect is given more than once"},
 };
 
-Test(guard, each_cause_has_its_own_sentence)
+Test(guard, each_cause_has_its_own_message)
 {
 	char text[REASON_TEXT];
 	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
@@ -280,7 +280,7 @@ Test(guard, every_other_form_of_a_target_is_refused)
 	}
 }
 
-/* Whatever the pieces, the verdict and the head's end are the same. */
+/* The verdict and the end of the head do not depend on the division into pieces. */
 static void expect_same_in_pieces(struct span bytes)
 {
 	struct head whole = {0};
@@ -301,7 +301,7 @@ static void expect_same_in_pieces(struct span bytes)
 	}
 }
 
-Test(guard, pieces_make_no_difference)
+Test(guard, any_division_into_pieces_has_the_same_result)
 {
 	static const char *const heads[] = {
 	    GET "Host: x\r\nA: b\r\n\r\nbody\n",
@@ -320,7 +320,7 @@ Test(guard, pieces_make_no_difference)
 		expect_same_in_pieces(span_str(heads[i]));
 }
 
-Test(guard, tells_how_the_body_is_marked_off)
+Test(guard, returns_the_framing_of_the_body)
 {
 	struct head head = {0};
 	struct span bytes = span_str(
@@ -341,7 +341,7 @@ Test(guard, tells_how_the_body_is_marked_off)
 	cr_expect_not(head.expects, "HTTP/1.0 knows of no interim answer");
 }
 
-/* A head whose target, or whose one header, is filled up with `fill` letters. Beyond a limit the sentence names it. */
+/* A head whose target or only header has `fill` letters. Beyond the limit the message names it. */
 static enum err guard_filled(const char *before, size_t fill, const char *after)
 {
 	struct head   taken = {0};
@@ -386,7 +386,7 @@ Test(guard, targets_and_heads_have_limits)
 }
 
 /* The guard reads eight bytes at a time where it can. */
-Test(guard, a_control_is_found_wherever_it_stands)
+Test(guard, a_control_character_is_found_in_every_position)
 {
 	enum { FILL = 24 };
 	static const char before[] = "GET / HTTP/1.1\r\nHost: x\r\nX-A:";

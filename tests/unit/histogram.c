@@ -1,4 +1,4 @@
-/* schemas/histogram.h: every value lands in one bucket, and the sums are right. */
+/* schemas/histogram.h: every value is counted in one bucket, and the sums are right. */
 #include "schemas/histogram.h"
 
 #include <criterion/criterion.h>
@@ -21,7 +21,7 @@ Test(histogram, a_bound_belongs_to_its_own_bucket)
 		}
 }
 
-Test(histogram, nothing_falls_out)
+Test(histogram, every_value_is_counted)
 {
 	struct histogram      histogram = {.sum = 0};
 	struct histogram_copy copy = {.sum = 5};

@@ -1,4 +1,4 @@
-/* Hot rows: columns that always equal what was put, and a head that always counts them. */
+/* Hot rows: columns that equal what was written, and a head with the right counts. */
 #include "tests/unit/support.h"
 
 #include "store/hot.h"
@@ -62,7 +62,7 @@ static void change(unsigned number, const struct hot *after)
 	model[number] = *after;
 }
 
-/* One row against the model: every pass, every count, both bounds. */
+/* Compares one row with the model: every pass, every count, both bounds. */
 static void expect_row(unsigned row)
 {
 	uint8_t        counts[HOT_COUNTS] = {0};
@@ -111,7 +111,8 @@ Test(hot, passes_added_one_by_one_stand_in_rows_of_forty)
 	expect_all();
 }
 
-/* One command after another: some fields of one pass, sometimes none, sometimes the bounds' own pass. */
+/* One command after another changes some fields of one pass, sometimes none, sometimes of the pass that is
+ * a bound. */
 static struct hot any_change(uint64_t *state, struct hot pass)
 {
 	unsigned   fields = (unsigned)chance(state);
@@ -165,7 +166,7 @@ Test(hot, a_pass_may_change_twice_in_one_command)
 	expect_all();
 }
 
-Test(hot, a_change_that_is_none_writes_nothing)
+Test(hot, a_change_to_equal_values_writes_nothing)
 {
 	struct hot pass = {.status = 2, .updated = {5}};
 	add(&pass);
@@ -223,7 +224,7 @@ Test(hot, rows_of_another_form_are_damage)
 	cr_expect_eq(hot_get(s.view, account, 0, &at), ERR_DAMAGED);
 }
 
-/* In a child, so that this process can clear up after the abort. */
+/* Runs in a child, so that this process can clean up after the abort. */
 static int change_template(void *user)
 {
 	struct hot_at at;
@@ -233,14 +234,14 @@ static int change_template(void *user)
 	return hot_put(s.view, &at, &after) ? 1 : 0;
 }
 
-Test(hot, what_a_pass_was_made_with_stays)
+Test(hot, fields_of_the_creation_stay)
 {
 	struct hot pass = {.status = 2};
 	add(&pass);
 	cr_expect_eq(in_child(change_template, &pass), -SIGABRT);
 }
 
-/* A patch gives its row a new checksum: what was damaged would be sound from then on. */
+/* A patch gives its row a new checksum, which would make earlier damage valid. */
 Test(hot, patches_no_status_in_a_damaged_row)
 {
 	struct hot     pass = {.status = 2, .template = 1, .updated = {5}}, after = pass;

@@ -1,4 +1,4 @@
-/* Text in HTML: what could end it or is forbidden in it, and nothing else, comes out as something else. */
+/* Text in HTML: characters that could end it or are forbidden are escaped or replaced, and no others. */
 #include "http/html.h"
 
 #include <criterion/criterion.h>
@@ -15,7 +15,7 @@ static struct span shown(void (*how)(struct buffer *, struct span), struct span 
 
 #define BAD "\xef\xbf\xbd"
 
-Test(html, escapes_what_ends_text_or_attribute_and_replaces_what_is_forbidden)
+Test(html, escapes_markup_and_replaces_forbidden_characters)
 {
 	static const struct {
 		const char *text, *want;
@@ -41,7 +41,7 @@ Test(html, escapes_what_ends_text_or_attribute_and_replaces_what_is_forbidden)
 	cr_expect(span_is(shown(html_text, span_of("a\0b", 3)), "a" BAD "b"));
 }
 
-Test(html, keeps_marks_of_direction_apart_or_leaves_them_out)
+Test(html, isolates_or_omits_direction_marks)
 {
 	static const char text[] = "a\xe2\x80\xae<\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f"
 	                           "b";
@@ -51,7 +51,7 @@ Test(html, keeps_marks_of_direction_apart_or_leaves_them_out)
 	cr_expect(span_is(shown(html_plain, span_str(text)), "a&lt;b"));
 }
 
-Test(html, writes_urls_so_that_they_stay_what_they_are)
+Test(html, escapes_urls)
 {
 	static const struct {
 		const char *url, *want;
@@ -67,13 +67,13 @@ Test(html, writes_urls_so_that_they_stay_what_they_are)
 		cr_expect(span_is(shown(html_url, span_str(rows[i].url)), rows[i].want), "row %zu", i);
 }
 
-/* Texts come from a shard and are UTF-8; broken ones must not be read beyond their end all the same. */
+/* Texts come from a shard and are UTF-8. Invalid ones must still not be read beyond their end. */
 Test(html, reads_no_further_than_the_text)
 {
 	static const char *const texts[] = {"\xc2", "\xef\xbf", "\xf4\x8f\xbf", "\x80", "\xff", "\xf8\x88"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		size_t size = strlen(texts[i]);
-		char  *copy = malloc(size); /* for the sanitizer to watch its end */
+		char  *copy = malloc(size); /* exact size, so that the sanitizer detects a read beyond it */
 		memcpy(copy, texts[i], size);
 		shown(html_text, span_of(copy, size));
 		free(copy);

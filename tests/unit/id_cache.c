@@ -1,5 +1,4 @@
-/* The numbers of passes that the writer need not look up: an id is never taken for another, and what was written is
- * forgotten. */
+/* The writer's cache of pass numbers by id: an id is never taken for another, and written ids are evicted. */
 #include "actors/shard/pass/id_cache.h"
 
 #include "schemas/crc32c.h"
@@ -42,7 +41,7 @@ static void expect_none(const struct row_key *key)
 	cr_expect_not(pass_id_cache_get(&pass_ids, key, &got));
 }
 
-/* The index row of pass `number` is written. */
+/* Writes the index row of pass `number`. */
 static void write(const char *id, uint32_t number, enum table table)
 {
 	struct arena   arena = {0};
@@ -79,7 +78,7 @@ Test(id_cache, are_forgotten_when_the_id_gets_another_pass)
 	expect(&other, 9);
 }
 
-/* Ids of the same places, the first of them p1. */
+/* Ids that share cache slots; the first is p1. */
 static void neighbours(struct row_key *keys, unsigned count)
 {
 	uint32_t test_dir = 0;
@@ -93,7 +92,7 @@ static void neighbours(struct row_key *keys, unsigned count)
 	}
 }
 
-Test(id_cache, of_one_place_do_not_stand_for_each_other)
+Test(id_cache, of_one_slot_are_distinguished)
 {
 	struct row_key keys[3];
 	neighbours(keys, 3);
@@ -105,7 +104,7 @@ Test(id_cache, of_one_place_do_not_stand_for_each_other)
 	write("p1", 3, TABLE_PASS_ID);
 	expect_none(&keys[0]);
 	expect(&keys[1], 9);
-	pass_id_cache_put(&pass_ids, &keys[1], 10); /* where it is, though its first place is free now */
+	pass_id_cache_put(&pass_ids, &keys[1], 10); /* in its second slot, although the first is free now */
 	write("p1", 3, TABLE_PASS_ID);
 	expect(&keys[1], 10);
 	cr_expect_eq(pass_ids.taken, 1);
@@ -118,7 +117,7 @@ Test(id_cache, of_one_place_do_not_stand_for_each_other)
 	cr_expect_eq(pass_ids.taken, 2);
 }
 
-Test(id_cache, of_long_ids_are_not_kept)
+Test(id_cache, of_long_ids_are_not_cached)
 {
 	char id[PASS_ID_BYTES_MAX + 1] = {0};
 	memset(id, 'x', PASS_ID_BYTES_MAX);
@@ -128,7 +127,7 @@ Test(id_cache, of_long_ids_are_not_kept)
 	write(id, 3, TABLE_PASS_ID);
 }
 
-/* A row that goes takes its number with it. */
+/* A deleted row evicts its number. */
 Test(id_cache, are_forgotten_with_their_rows)
 {
 	struct arena   arena = {0};
@@ -153,7 +152,8 @@ static uint32_t numbered(const char *id, uint32_t number)
 	return is_known;
 }
 
-/* Most of many ids are known when they are asked for again, few take little room, and what is forgotten makes room. */
+/* Most of many ids are cached when they are requested again, a few take little memory, and evicted ones
+ * free memory. */
 Test(id_cache, grow_with_the_ids_that_are_asked_for)
 {
 	static const struct {

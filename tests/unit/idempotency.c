@@ -1,5 +1,5 @@
-/* Idempotency keys in the shard: rows come back, the same request is answered again, another is refused, and what is
- * old or too much is forgotten, a few rows at a time. */
+/* Idempotency keys in the shard: rows read as they were written, a repeated request gets the first answer,
+ * a different request is refused, and old or surplus rows are removed a few at a time. */
 #include "actors/shard/engine/idempotency.h"
 #include "tests/unit/support.h"
 
@@ -46,7 +46,7 @@ static void rpc(unsigned key, uint8_t body)
 	outcome = (struct outcome){.payload = &payload};
 }
 
-/* A command with that key: what is said of it, and if nothing is, it is carried out. */
+/* A command with that key: returns the stored answer, or carries the command out if there is none. */
 static enum err run(unsigned key, uint8_t body)
 {
 	rpc(key, body);
@@ -67,7 +67,7 @@ static bool is_run(unsigned key, uint8_t body)
 	return run(key, body) == OK && !idem.replayed;
 }
 
-/* What there is of the account, and that either table has it. */
+/* The number of the account's rows. Both tables must agree. */
 static unsigned count_rows(void)
 {
 	struct idempotency_order found = {.order = 0};
@@ -115,7 +115,7 @@ Test(idempotency, rows_read_as_they_were_put)
 	cr_expect_eq(idempotency_order_read(span_str("x"), &test_dir), ERR_DAMAGED);
 }
 
-Test(idempotency, the_last_number_is_the_accounts_own)
+Test(idempotency, the_last_number_is_per_account)
 {
 	uint64_t last = 77;
 	cr_expect(idempotency_last(s.view, account.id, 0, &last) == OK && last == 0);
@@ -141,7 +141,7 @@ Test(idempotency, the_same_request_is_answered_again_and_another_refused)
 	cr_expect_eq(count_rows(), 2);
 }
 
-Test(idempotency, what_was_only_begun_is_answered_as_such)
+Test(idempotency, a_creation_in_progress_is_answered_as_such)
 {
 	rpc(1, 1);
 	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
@@ -156,11 +156,11 @@ Test(idempotency, a_handler_that_fails_leaves_no_key)
 {
 	rpc(1, 1);
 	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
-	cr_expect_eq(s.staged.count, 0); /* what would be staged is staged at the end */
+	cr_expect_eq(s.staged.count, 0); /* rows are only staged at the end */
 	cr_expect(is_run(1, 2));
 }
 
-Test(idempotency, a_pass_that_is_not_there_is_damage)
+Test(idempotency, a_missing_pass_is_damage)
 {
 	rpc(1, 1);
 	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
@@ -170,7 +170,7 @@ Test(idempotency, a_pass_that_is_not_there_is_damage)
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
 
-/* A subscription's answer is made of the row itself, which may be gone. */
+/* The answer of a subscription is stored in the key's row, since the subscription may have been deleted. */
 static void keep_subscription(enum recipe_what what)
 {
 	static uint8_t      detail[RECIPE_DETAIL_BYTES_MAX];
@@ -206,7 +206,7 @@ Test(idempotency, a_new_subscription_is_answered_again_with_its_secret)
 	cr_expect(is_replayed(1, 1));
 	cr_expect(answer_has("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="));
 	buffer_clear(&payload);
-	facts.webhook_key[0] ^= 1; /* another master key: nothing is wrong with the tables */
+	facts.webhook_key[0] ^= 1; /* another master key: the tables are not damaged */
 	cr_expect_eq(run(1, 1), ERR_SEALED);
 	cr_expect_not(answer_has("whsec_"));
 }
@@ -232,7 +232,7 @@ Test(idempotency, an_answer_of_an_unknown_kind_is_damage)
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
 
-Test(idempotency, a_key_is_good_for_a_day_to_the_microsecond)
+Test(idempotency, a_key_is_valid_for_a_day_to_the_microsecond)
 {
 	cr_expect(is_run(1, 1));
 	request.now.v += day_us - 1;
@@ -244,7 +244,7 @@ Test(idempotency, a_key_is_good_for_a_day_to_the_microsecond)
 	cr_expect_eq(count_rows(), 1);
 }
 
-Test(idempotency, the_oldest_go_when_there_are_too_many)
+Test(idempotency, the_oldest_are_evicted_at_the_limit)
 {
 	for (unsigned key = 1; key <= KEYS; key++)
 		cr_expect(is_run(key, 1));
@@ -258,7 +258,7 @@ Test(idempotency, the_oldest_go_when_there_are_too_many)
 	cr_expect(is_run(40 - KEYS, 1));
 }
 
-Test(idempotency, one_key_is_the_least_that_can_be_kept)
+Test(idempotency, the_lowest_limit_is_one_key)
 {
 	facts.idempotency_keys = 1;
 	for (unsigned key = 1; key <= 10; key++) {
@@ -268,7 +268,7 @@ Test(idempotency, one_key_is_the_least_that_can_be_kept)
 	}
 }
 
-Test(idempotency, those_past_their_time_go_a_few_at_a_time)
+Test(idempotency, expired_keys_are_removed_a_few_at_a_time)
 {
 	facts.idempotency_keys = 100;
 	for (unsigned key = 1; key <= 20; key++)
@@ -282,7 +282,7 @@ Test(idempotency, those_past_their_time_go_a_few_at_a_time)
 	cr_expect_eq(count_rows(), 6);
 }
 
-Test(idempotency, a_number_made_smaller_is_come_down_to)
+Test(idempotency, a_reduced_limit_is_reached)
 {
 	facts.idempotency_keys = 100;
 	for (unsigned key = 1; key <= 30; key++)
@@ -293,12 +293,13 @@ Test(idempotency, a_number_made_smaller_is_come_down_to)
 	cr_expect_eq(count_rows(), KEYS);
 }
 
-Test(idempotency, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_one_its_place)
+Test(idempotency, a_reused_old_key_does_not_evict_younger_ones)
 {
 	for (unsigned key = 1; key <= KEYS; key++)
 		cr_expect(is_run(key, 1));
 	request.now.v += day_us;
-	cr_expect(is_run(KEYS, 1)); /* the last one: the gap it leaves is behind what goes at once */
+	cr_expect(is_run(
+	    KEYS, 1)); /* the last key: the gap that it leaves is not in the part that is removed next */
 	cr_expect_eq(count_rows(), 1);
 	for (unsigned key = 11; key < 10 + KEYS; key++)
 		cr_expect(is_run(key, 1));
@@ -308,7 +309,7 @@ Test(idempotency, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_o
 	cr_expect_eq(count_rows(), KEYS);
 }
 
-/* Against the plainest model there is: a list of what came when. */
+/* Compared with the simplest model: a list of keys by time. */
 struct list_cache {
 	unsigned key;
 	uint8_t  body;
@@ -325,7 +326,7 @@ static struct list_cache *model_find(unsigned key)
 	return NULL;
 }
 
-Test(idempotency, chance_finds_nothing_that_a_list_would_not_say)
+Test(idempotency, random_operations_equal_a_model)
 {
 	uint64_t seed = chance_begin();
 	for (unsigned i = 0; i < 4000; i++) {
@@ -344,7 +345,8 @@ Test(idempotency, chance_finds_nothing_that_a_list_would_not_say)
 
 /* Rows of imports ----------------------------------------------------------------------------------------- */
 
-/* Row `number` of an import of `slots` slots: what is said of it, and if nothing is, it is carried out. */
+/* Row `number` of an import with `slots` slots: returns the stored answer, or carries the row out if there
+ * is none. */
 static enum err run_row(uint8_t import, uint64_t number, uint32_t slots)
 {
 	const uint8_t id[IMPORT_ID_BYTES] = {import};
@@ -370,7 +372,7 @@ static bool is_known(uint8_t import, uint64_t number, uint32_t slots)
 	return run_row(import, number, slots) == OK && idem.replayed && outcome.flags == REPLY_REPLAYED;
 }
 
-Test(idempotency, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
+Test(idempotency, a_row_of_an_import_is_stored_until_its_slot_is_reused)
 {
 	enum { SLOTS = 8, ROWS = 50 };
 	for (uint64_t number = 0; number < ROWS; number++) {
@@ -384,7 +386,7 @@ Test(idempotency, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
 	cr_expect_eq(count_rows(), SLOTS + 1);
 }
 
-Test(idempotency, a_row_of_an_import_that_was_refused_leaves_the_earlier_one)
+Test(idempotency, a_refused_row_of_an_import_keeps_the_earlier_one)
 {
 	const uint8_t id[IMPORT_ID_BYTES] = {1};
 	cr_expect(is_made(1, 0, 1));
@@ -395,7 +397,7 @@ Test(idempotency, a_row_of_an_import_that_was_refused_leaves_the_earlier_one)
 	cr_expect(is_known(1, 0, 1));
 }
 
-Test(idempotency, rows_of_imports_and_keys_of_clients_take_no_place_of_each_other)
+Test(idempotency, rows_of_imports_and_keys_of_clients_do_not_evict_each_other)
 {
 	enum { SLOTS = 64 };
 	for (unsigned key = 1; key <= KEYS; key++)
@@ -411,7 +413,7 @@ Test(idempotency, rows_of_imports_and_keys_of_clients_take_no_place_of_each_othe
 		cr_expect(is_known(1, number, SLOTS));
 }
 
-Test(idempotency, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
+Test(idempotency, first_keys_of_clients_evict_no_rows_of_imports)
 {
 	for (uint64_t number = 0; number < 20; number++)
 		cr_expect(is_made(1, number, 20));
@@ -420,23 +422,23 @@ Test(idempotency, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
 	cr_expect_eq(count_rows(), 20 + KEYS);
 }
 
-Test(idempotency, a_row_of_an_import_is_known_for_half_a_day_at_least_and_a_day_at_most)
+Test(idempotency, a_row_of_an_import_is_stored_for_half_a_day_to_a_day)
 {
 	cr_expect(is_made(1, 0, 1));
 	request.now.v += day_us / 2 - 1;
-	cr_expect(is_made(1, 1, 1)); /* keeps the time of row 0 */
+	cr_expect(is_made(1, 1, 1)); /* has the time of row 0 */
 	request.now.v += day_us / 2;
 	cr_expect(is_known(1, 1, 1));
 	request.now.v += 1;
 	cr_expect(is_made(1, 1, 1));
 	request.now.v += day_us / 2;
-	cr_expect(is_made(1, 2, 1)); /* has a time of its own */
+	cr_expect(is_made(1, 2, 1)); /* has its own time */
 	request.now.v += day_us - 1;
 	cr_expect(is_known(1, 2, 1));
 	cr_expect_eq(count_rows(), 1);
 }
 
-Test(idempotency, rows_that_imports_left_go_when_another_import_comes)
+Test(idempotency, old_rows_of_imports_are_removed_by_another_import)
 {
 	for (uint64_t number = 0; number < 20; number++)
 		cr_expect(is_made(1, number, 20));

@@ -1,4 +1,4 @@
-/* The header: what may be a key, and which requests are the same. */
+/* The header: valid keys, and which requests count as the same. */
 #include "http/idempotency_key.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ Test(idempotency_key, a_request_is_its_method_its_target_and_its_body)
 	cr_expect_not(same(of("k", "POST", "/v1/a", "b"), of("k", "POST", "/v1/ab", "")));
 }
 
-Test(idempotency_key, is_told_from_every_other)
+Test(idempotency_key, differs_from_every_other)
 {
 	struct idempotency one = of("k", "POST", "/", ""), again = of("k", "PUT", "/", "");
 	struct idempotency other = of("K", "POST", "/", "");

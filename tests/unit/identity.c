@@ -1,4 +1,4 @@
-/* The identity file: its exact text, and that no other text passes for one; the id of a key. */
+/* The identity file: its exact text, the refusal of every other text, and the id of a key. */
 #include "schemas/identity.h"
 #include "schemas/crc32c.h"
 
@@ -11,7 +11,7 @@
 #define KEY     "master_key=0102030405060708\n"
 #define TEXT    "stampede-data=4\n" LINEAGE "earlier=" ONE ONE "\n" KEY "shards=4\nformatted=1\ncrc=0856856e\n"
 
-/* As version 3 was written. */
+/* As version 3 wrote it. */
 #define TEXT_3                                              \
 	"stampede-data=3\n" LINEAGE "earlier=" ONE ONE "\n" \
 	"shards=4\nformatted=1\ncrc=18cff89f\n"
@@ -75,13 +75,13 @@ static void expect_damaged_by_any_other_byte(struct span right)
 	cr_expect_eq(identity_read(span_of(text, right.size + 1), &got), ERR_DAMAGED);
 }
 
-Test(identity, is_damaged_by_any_other_byte)
+Test(identity, refuses_any_changed_byte)
 {
 	expect_damaged_by_any_other_byte(span_str(TEXT));
 	expect_damaged_by_any_other_byte(span_str(TEXT_3));
 }
 
-/* The sum is right in all of these. */
+/* The checksum is valid in all of these. */
 Test(identity, refuses_other_contents)
 {
 	static const struct {
@@ -125,7 +125,7 @@ Test(identity, refuses_other_contents)
 	}
 }
 
-/* By another program: printf '%032d' 0 | sha256sum, of 32 bytes '0'. */
+/* From another program: printf '%032d' 0 | sha256sum, of 32 bytes '0'. */
 Test(identity, names_a_key_by_the_first_bytes_of_its_hash)
 {
 	static const uint8_t want[MASTER_KEY_ID] = {0x84, 0xe0, 0xc0, 0xea, 0xfa, 0xa9, 0x5a, 0x34};

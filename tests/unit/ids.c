@@ -1,4 +1,4 @@
-/* Identifiers: each text form, what is refused as one, and where an account is placed. */
+/* Identifiers: each text form, refused forms, and the shard of an account. */
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 
@@ -98,7 +98,7 @@ Test(ids, uuid_is_of_version_7)
 	cr_expect(!uuid_read(span_str("01234567-89ab-7fff-bfff-ffffffffff0g"), &got));
 }
 
-Test(ids, uuids_tell_their_microsecond_and_come_in_its_order)
+Test(ids, uuids_contain_their_microsecond_and_sort_by_it)
 {
 	static const uint8_t high[10] = {0xff, 0xff, 0xff, 0xff, 0xff}, low[10] = {0};
 	static const int64_t times[] = {
@@ -113,7 +113,7 @@ Test(ids, uuids_tell_their_microsecond_and_come_in_its_order)
 	}
 }
 
-Test(ids, takes_pass_ids_of_valid_utf8_without_controls)
+Test(ids, accepts_pass_ids_of_valid_utf8_without_controls)
 {
 	static const struct {
 		const char *text;
@@ -123,11 +123,11 @@ Test(ids, takes_pass_ids_of_valid_utf8_without_controls)
 	    {"...", true},
 	    {"a/b?c", true},
 	    {"\xc3\xa9", true},         /* é */
-	    {"\xc2\xa0", true},         /* the first after the C1 controls */
-	    {"\xe0\xa0\x80", true},     /* the shortest of three bytes */
-	    {"\xed\x9f\xbf", true},     /* before the surrogates */
-	    {"\xee\x80\x80", true},     /* after them */
-	    {"\xf0\x90\x80\x80", true}, /* the shortest of four */
+	    {"\xc2\xa0", true},         /* the first character after the C1 controls */
+	    {"\xe0\xa0\x80", true},     /* the smallest of three bytes */
+	    {"\xed\x9f\xbf", true},     /* the last before the surrogates */
+	    {"\xee\x80\x80", true},     /* the first after them */
+	    {"\xf0\x90\x80\x80", true}, /* the smallest of four bytes */
 	    {"\xf4\x8f\xbf\xbf", true}, /* the last code point */
 	    {"", false},
 	    {".", false},
@@ -143,9 +143,9 @@ Test(ids, takes_pass_ids_of_valid_utf8_without_controls)
 	    {"\xf0\x8f\xbf\xbf", false},
 	    {"\xed\xa0\x80", false}, /* a surrogate */
 	    {"\xed\xbf\xbf", false},
-	    {"\xf4\x90\x80\x80", false}, /* above the last */
+	    {"\xf4\x90\x80\x80", false}, /* beyond the last code point */
 	    {"\xf5\x80\x80\x80", false},
-	    {"\xc3", false}, /* cut off */
+	    {"\xc3", false}, /* incomplete */
 	    {"\xe2\x82", false},
 	    {"\xf0\x9f\x98", false},
 	    {"\xc3(", false},
@@ -157,7 +157,7 @@ Test(ids, takes_pass_ids_of_valid_utf8_without_controls)
 	cr_expect(!pass_id_is_valid(span_of("a\0b", 3)));
 }
 
-Test(ids, takes_pass_ids_of_at_most_200_bytes)
+Test(ids, accepts_pass_ids_of_at_most_200_bytes)
 {
 	char text[201];
 	memset(text, 'x', sizeof(text));
@@ -181,8 +181,8 @@ Test(ids, slots_cover_all_shards_evenly)
 
 Test(ids, placement_never_changes)
 {
-	/* CRC-32C of these ten bytes, bit by bit in another language, modulo 4096: stored data depends on it.
-	 */
+	/* CRC-32C of these ten bytes modulo 4096, computed bit by bit in another language. Stored data
+	 * depends on it. */
 	cr_expect_eq(account_slot(account), 3724);
 	cr_expect_eq(account_slot((struct account_id){{0}}), 107);
 }

@@ -1,4 +1,4 @@
-/* Images by URL and by content: what was put is found, what is not all there is not shown. */
+/* Images by URL and by content: a stored image is found, and an incomplete one is not shown. */
 #include "store/image.h"
 #include "tests/unit/support.h"
 
@@ -24,7 +24,7 @@ static void end(void)
 
 TestSuite(image, .init = begin, .fini = end);
 
-/* Bytes of an image, and what names it. */
+/* The bytes of an image, and its hash. */
 static uint8_t *some(size_t size, struct image *image)
 {
 	uint8_t *bytes = malloc(size);
@@ -62,7 +62,7 @@ static enum err read_back(const struct image *image, const uint8_t *bytes)
 	return err;
 }
 
-Test(image, of_any_size_comes_back)
+Test(image, of_any_size_is_read_back)
 {
 	static const size_t sizes[] = {1, IMAGE_PART_BYTES - 1, IMAGE_PART_BYTES, IMAGE_PART_BYTES + 1,
 	                               IMAGE_BYTES_MAX};
@@ -78,7 +78,7 @@ Test(image, of_any_size_comes_back)
 	}
 }
 
-Test(image, is_its_account_s)
+Test(image, belongs_to_its_account)
 {
 	struct image image, got;
 	uint8_t     *bytes = some(10, &image);
@@ -88,7 +88,7 @@ Test(image, is_its_account_s)
 	free(bytes);
 }
 
-Test(image, is_not_there_while_a_part_is_missing_or_another_s)
+Test(image, is_absent_while_a_part_is_missing_or_wrong)
 {
 	struct image image;
 	uint8_t     *bytes = some(IMAGE_PART_BYTES + 10, &image);
@@ -107,7 +107,7 @@ Test(image, is_not_there_while_a_part_is_missing_or_another_s)
 	free(bytes);
 }
 
-Test(image, part_that_is_there_is_not_written_again)
+Test(image, existing_part_is_not_written_again)
 {
 	struct image image;
 	uint8_t     *bytes = some(100, &image);

@@ -1,4 +1,4 @@
-/* ops/cli/import: lines of a file, CSV rows, and the bodies they stand for. */
+/* ops/cli/import: lines of a file, CSV rows, and the request bodies made of them. */
 #include "ops/cli/import/rows.h"
 
 #include <criterion/criterion.h>
@@ -42,7 +42,7 @@ static void end(struct bench *bench)
 	fclose(bench->file);
 }
 
-/* The next row's body; "!CODE" when it cannot be read; NULL when there is none. */
+/* The next row's body; "!CODE" if it is invalid; NULL at the end. */
 static const char *next(struct bench *bench)
 {
 	static char text[4096];
@@ -70,7 +70,7 @@ static void expect_body(const char *csv, const char *want)
 	end(&bench);
 }
 
-Test(import, makes_bodies_of_cells)
+Test(import, makes_bodies_from_cells)
 {
 	static const struct {
 		const char *csv, *want;
@@ -152,7 +152,7 @@ Test(import, refuses_headers_by_the_columns_name)
 	}
 }
 
-Test(import, says_what_spreadsheets_get_wrong)
+Test(import, reports_faults_of_spreadsheets)
 {
 	static const struct {
 		const char *csv, *says, *says_not;
@@ -181,7 +181,7 @@ Test(import, says_what_spreadsheets_get_wrong)
 	cr_expect_null(row_fault(span_str("")));
 }
 
-Test(import, bounds_the_columns)
+Test(import, limits_the_columns)
 {
 	for (unsigned count = CSV_COLUMNS_MAX - 1; count <= CSV_COLUMNS_MAX; count++) {
 		struct bench  bench;
@@ -199,8 +199,8 @@ Test(import, bounds_the_columns)
 	}
 }
 
-/* The file, cut at the places that rows_next() names: what lies between rows is blank. */
-Test(import, knows_where_rows_stand)
+/* Cuts the file at the positions that rows_next() returns. Only blanks may be between rows. */
+Test(import, returns_the_positions_of_rows)
 {
 	static const char text[] =
 	    "\xef\xbb\xbfpass_id,hidden.x\r\n\r\na,1\r\n\"b\",\"\n\n\"\nc,\"oops\n\nd,4";
@@ -224,7 +224,7 @@ Test(import, knows_where_rows_stand)
 	end(&bench);
 }
 
-Test(import, gives_lines_as_bodies)
+Test(import, returns_lines_as_bodies)
 {
 	struct bench bench;
 	cr_assert_eq(begin(&bench, FORMAT_JSONL, span_str("\xef\xbb\xbf{}\n\n \t\r\n[1]\r\nx")), OK);
@@ -246,8 +246,8 @@ static void add_many(struct buffer *text, uint8_t byte, size_t count)
 	text->size += count;
 }
 
-/* A line of exactly the limit is read, of one byte more is not, wherever the reading steps cut it. */
-Test(import, bounds_lines)
+/* A line of exactly the limit is accepted and one byte more is refused, wherever the reads divide it. */
+Test(import, limits_the_length_of_lines)
 {
 	struct buffer text = {0};
 	struct bench  bench;
@@ -270,8 +270,8 @@ Test(import, bounds_lines)
 	buffer_free(&text);
 }
 
-/* A row of many short lines that is too long ends where its quotes do. */
-Test(import, bounds_rows_of_many_lines)
+/* A too long row of many short lines ends at its closing quote. */
+Test(import, limits_rows_of_many_lines)
 {
 	struct buffer text = {0};
 	struct bench  bench;
@@ -290,12 +290,12 @@ Test(import, bounds_rows_of_many_lines)
 	buffer_free(&text);
 }
 
-/* A JSONL file by its beginning. */
-Test(import, knows_files_of_another_kind)
+/* Detects the format of a JSONL file by its beginning. */
+Test(import, detects_files_of_another_format)
 {
 	static const struct {
 		struct span text;
-		const char *says; /* NULL: taken */
+		const char *says; /* NULL: accepted */
 	} rows[] = {
 	    {{(const uint8_t *)"[{\"pass_id\":\"a\"}]", 17}, "one JSON array"},
 	    {{(const uint8_t *)"\xef\xbb\xbf \n[", 6}, "one JSON array"},

@@ -1,5 +1,5 @@
-/* The index: whatever is added and renamed in whatever order, the chunks of both orders hold every pass once, in order,
- * behind their bounds, and none is over. */
+/* The index: after any additions and renames the chunks of both orders hold every pass once, in order and
+ * after their bounds, and no chunk is left over. */
 #include "store/index.h"
 
 #include "schemas/fold.h"
@@ -91,7 +91,7 @@ static int compare_ids(const void *a, const void *b)
 static int compare_names(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int      order = strcmp(names[x], names[y]); /* they are folded already */
+	int      order = strcmp(names[x], names[y]); /* they are already folded */
 	return order ? order : (x > y) - (x < y);
 }
 
@@ -138,7 +138,7 @@ static unsigned expect_order(enum table table)
 	return rows;
 }
 
-/* Few letters, so that many share a name and many an id. */
+/* Few letters, so that many passes share a name and many ids are equal. */
 static const char *any_text(uint64_t *state, unsigned packets, unsigned size)
 {
 	static char text[TEXT_MAX];
@@ -149,7 +149,7 @@ static const char *any_text(uint64_t *state, unsigned packets, unsigned size)
 	return text;
 }
 
-Test(index, holds_every_order_whatever_is_added_and_renamed)
+Test(index, keeps_every_order_through_additions_and_renames)
 {
 	uint64_t state = chance_begin();
 	char     id[TEXT_MAX];
@@ -164,7 +164,7 @@ Test(index, holds_every_order_whatever_is_added_and_renamed)
 	}
 }
 
-/* An id that is given up is in no key; and its place among others of one id is found again. */
+/* An abandoned id is in no key. Its position among equal ids is found again. */
 Test(index, moves_passes_to_other_ids)
 {
 	uint64_t state = chance_begin();
@@ -190,7 +190,7 @@ Test(index, moves_passes_to_other_ids)
 	expect_order(TABLE_ID_ORDER);
 }
 
-Test(index, leaves_full_rows_behind_where_passes_come_in_order)
+Test(index, fills_rows_when_passes_are_added_in_order)
 {
 	char id[TEXT_MAX];
 	while (made < 1000) {
@@ -201,7 +201,7 @@ Test(index, leaves_full_rows_behind_where_passes_come_in_order)
 	cr_expect_eq(expect_order(TABLE_NAME_ORDER), 1000 / CHUNK_PASSES + 1);
 }
 
-Test(index, takes_passes_from_the_last_to_the_first)
+Test(index, accepts_passes_in_reverse_order)
 {
 	char id[TEXT_MAX];
 	for (unsigned i = 0; i < 1000; i++) {
@@ -212,7 +212,7 @@ Test(index, takes_passes_from_the_last_to_the_first)
 	expect_order(TABLE_NAME_ORDER);
 }
 
-Test(index, gives_up_rows_that_everyone_leaves_and_makes_them_again)
+Test(index, deletes_empty_rows_and_creates_them_again)
 {
 	char name[TEXT_MAX];
 	for (unsigned i = 0; i < 600; i++) {
@@ -231,7 +231,7 @@ Test(index, gives_up_rows_that_everyone_leaves_and_makes_them_again)
 	}
 }
 
-Test(index, does_not_mind_its_neighbours)
+Test(index, is_independent_of_neighbours)
 {
 	char        visible[64];
 	struct body body;

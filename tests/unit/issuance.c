@@ -1,4 +1,5 @@
-/* One URL's fetch, a pass's end, and who is told: the shard's memory of passes that are being issued. */
+/* The shard's memory of passes being issued: one fetch for each URL, the end of an issuance, and the
+ * waiting requests. */
 #include "tests/unit/creations.h"
 
 TestSuite(issuance, .init = begin, .fini = end);
@@ -39,7 +40,7 @@ Test(issuance, fetches_one_url_once_for_all_passes_of_an_account)
 	cr_expect_null(next());
 }
 
-Test(issuance, gives_each_image_its_time)
+Test(issuance, gives_each_image_its_own_time_limit)
 {
 	uint64_t id;
 	create(a, 7);
@@ -55,7 +56,7 @@ Test(issuance, gives_each_image_its_time)
 	cr_expect_not_null(next());
 }
 
-Test(issuance, fails_at_once_what_is_refused)
+Test(issuance, fails_refused_images_at_once)
 {
 	uint64_t id;
 	create(a, 7);
@@ -68,7 +69,7 @@ Test(issuance, fails_at_once_what_is_refused)
 	leave(a, 7);
 }
 
-Test(issuance, tries_again_what_may_pass_and_fails_it_in_the_end)
+Test(issuance, retries_temporary_failures_and_fails_in_the_end)
 {
 	unsigned tries = 0;
 	create(a, 7);
@@ -89,7 +90,7 @@ Test(issuance, tries_again_what_may_pass_and_fails_it_in_the_end)
 	cr_expect_str_eq(asked(NULL), "", "nobody wants it");
 }
 
-Test(issuance, fails_what_never_answers_and_asks_again_what_was_lost)
+Test(issuance, fails_images_that_never_answer_and_repeats_lost_fetches)
 {
 	create(a, 7);
 	want(a, 7, "u");
@@ -111,7 +112,7 @@ static void put_template(uint32_t number)
 	seen();
 }
 
-Test(issuance, gives_a_template_another_turn_after_a_rest)
+Test(issuance, retries_a_templates_images_after_a_pause)
 {
 	uint64_t id;
 	create(a, 1);
@@ -141,7 +142,7 @@ Test(issuance, gives_a_template_another_turn_after_a_rest)
 	leave(a, 1);
 }
 
-Test(issuance, counts_no_time_in_which_nothing_could_be_tried)
+Test(issuance, counts_no_time_while_nothing_can_be_tried)
 {
 	create(a, 7);
 	want(a, 7, "u");
@@ -153,7 +154,7 @@ Test(issuance, counts_no_time_in_which_nothing_could_be_tried)
 	cr_expect_not_null(next());
 }
 
-Test(issuance, counts_no_time_of_a_fetch_for_which_there_was_no_room)
+Test(issuance, counts_no_time_of_a_fetch_without_a_slot)
 {
 	uint64_t id;
 	create(a, 7);
@@ -171,7 +172,7 @@ Test(issuance, counts_no_time_of_a_fetch_for_which_there_was_no_room)
 	cr_expect_not_null(next());
 }
 
-Test(issuance, asks_another_timer_again)
+Test(issuance, repeats_fetches_with_another_timer)
 {
 	uint64_t old, id;
 	create(a, 7);
@@ -185,7 +186,7 @@ Test(issuance, asks_another_timer_again)
 	cr_expect_not_null(next());
 }
 
-Test(issuance, tells_those_who_wait_when_the_pass_leaves_or_their_time_is_up)
+Test(issuance, answers_waiting_requests_at_the_end_or_their_deadline)
 {
 	create(a, 1);
 	create(a, 2);
@@ -202,7 +203,7 @@ Test(issuance, tells_those_who_wait_when_the_pass_leaves_or_their_time_is_up)
 	cr_expect_not(wait_for(a, 1, 13), "it is gone");
 }
 
-Test(issuance, bounds_those_who_wait)
+Test(issuance, limits_waiting_requests)
 {
 	uint32_t accounts = CREATION_WAITS_MAX / CREATION_WAITS_ACCOUNT_MAX;
 	for (uint8_t i = 0; i <= accounts; i++) {
@@ -214,7 +215,7 @@ Test(issuance, bounds_those_who_wait)
 	}
 }
 
-Test(issuance, begins_with_what_the_table_has_and_lets_nobody_wait_for_it)
+Test(issuance, starts_from_the_table_without_waiting_requests)
 {
 	create(b, 2);
 	create(a, 9);
@@ -230,8 +231,8 @@ Test(issuance, begins_with_what_the_table_has_and_lets_nobody_wait_for_it)
 	want(a, 9, "v");
 }
 
-/* Whatever happens in whatever order, nothing is lost: in the end every pass has left. */
-Test(issuance, loses_nothing_by_chance)
+/* Whatever happens in any order, nothing is lost: in the end every pass has been issued or has failed. */
+Test(issuance, random_operations_lose_nothing)
 {
 	enum { ACCOUNTS = 5, NUMBERS = 40, STEPS = 20000 };
 	uint64_t chances = chance_begin(), ids[64] = {0};

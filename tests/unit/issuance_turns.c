@@ -1,9 +1,9 @@
-/* Whose turn it is among passes that are being issued, their accounts and the images they wait for. */
+/* Fairness among passes being issued, their accounts and images. */
 #include "tests/unit/creations.h"
 
 TestSuite(issuance_turns, .init = begin, .fini = end);
 
-Test(issuance_turns, lets_accounts_take_turns_and_each_have_so_many_images)
+Test(issuance_turns, alternates_accounts_with_a_limit_of_images_each)
 {
 	for (uint32_t i = 0; i < FETCHES_ACCOUNT_MAX + 2; i++)
 		create(a, i);
@@ -18,7 +18,7 @@ Test(issuance_turns, lets_accounts_take_turns_and_each_have_so_many_images)
 	cr_expect_null(next());
 }
 
-Test(issuance_turns, asks_for_so_many_at_once_and_for_new_ones_first)
+Test(issuance_turns, limits_concurrent_fetches_and_prefers_new_ones)
 {
 	uint64_t id = 0, first = 0;
 	for (uint8_t i = 0; i <= PLACES; i++) {
@@ -39,7 +39,7 @@ Test(issuance_turns, asks_for_so_many_at_once_and_for_new_ones_first)
 	cr_expect_str_eq(asked(NULL), "");
 }
 
-/* Accounts 1 to `count`, each with as many images as it may have, on a host of its own. */
+/* Accounts 1 to `count`, each with as many images as allowed, each on its own host. */
 static void many_want(uint8_t count)
 {
 	char url[32];
@@ -60,7 +60,7 @@ static unsigned ask_all(uint64_t ids[PLACES])
 	return count;
 }
 
-Test(issuance_turns, leaves_a_place_for_the_next_account_however_many_hang)
+Test(issuance_turns, leaves_a_slot_for_the_next_account_however_many_hang)
 {
 	uint64_t ids[PLACES];
 	char     url[32];
@@ -79,7 +79,7 @@ Test(issuance_turns, leaves_a_place_for_the_next_account_however_many_hang)
 	cr_expect_str_eq(asked(NULL), "https://b.example/");
 }
 
-Test(issuance_turns, lets_no_time_run_while_an_image_waits_for_a_place)
+Test(issuance_turns, counts_no_time_while_an_image_waits_for_a_slot)
 {
 	uint64_t ids[PLACES];
 	many_want(PLACES);
@@ -96,7 +96,7 @@ Test(issuance_turns, lets_no_time_run_while_an_image_waits_for_a_place)
 	cr_expect_null(next(), "what was never asked for has all its time");
 }
 
-Test(issuance_turns, gives_accounts_whose_images_hang_half_of_the_places)
+Test(issuance_turns, gives_accounts_with_hanging_images_half_of_the_slots)
 {
 	uint64_t ids[PLACES];
 	many_want(45);
@@ -118,7 +118,7 @@ Test(issuance_turns, gives_accounts_whose_images_hang_half_of_the_places)
 	cr_expect_gt(issuance.asked_count, issuance.doubtful_count);
 }
 
-/* Asks until the account may ask no more, and lets all of that hang until it fails. */
+/* Requests images until the account's limit is reached, and lets all of them hang until they fail. */
 static unsigned hang_once(void)
 {
 	uint64_t ids[PLACES];
@@ -129,7 +129,7 @@ static unsigned hang_once(void)
 	return count;
 }
 
-Test(issuance_turns, puts_images_of_a_host_that_hung_behind_others_of_the_account)
+Test(issuance_turns, queues_images_of_a_hanging_host_last)
 {
 	enum { DEAD = 3 * FETCHES_ACCOUNT_MAX };
 	char url[32];
@@ -146,7 +146,7 @@ Test(issuance_turns, puts_images_of_a_host_that_hung_behind_others_of_the_accoun
 	cr_expect_eq(hang_once(), FETCHES_AGAIN_MAX - 2, "half of the places are left");
 }
 
-Test(issuance_turns, gives_a_host_that_hung_one_place_beside_what_is_new)
+Test(issuance_turns, gives_a_hanging_host_one_slot_beside_new_images)
 {
 	uint64_t id;
 	unsigned dead = 0;
@@ -165,8 +165,8 @@ Test(issuance_turns, gives_a_host_that_hung_one_place_beside_what_is_new)
 	cr_expect_str_eq(asked(NULL), "");
 }
 
-/* The first fails once; new ones stand in line all the time. */
-Test(issuance_turns, tries_again_what_may_pass_though_there_is_always_something_new)
+/* The first fetch fails once, while new ones are queued continuously. */
+Test(issuance_turns, retries_temporary_failures_while_new_images_arrive)
 {
 	uint64_t id, first;
 	for (uint32_t i = 0; i < 3 * FETCHES_ACCOUNT_MAX; i++)
@@ -182,7 +182,7 @@ Test(issuance_turns, tries_again_what_may_pass_though_there_is_always_something_
 	cr_expect_str_eq(asked(NULL), "a2");
 }
 
-Test(issuance_turns, leaves_half_of_the_places_to_what_is_new_however_much_fails)
+Test(issuance_turns, leaves_half_of_the_slots_to_new_images)
 {
 	uint64_t ids[FETCHES_ACCOUNT_MAX];
 	unsigned fresh = 0;
@@ -202,7 +202,7 @@ Test(issuance_turns, leaves_half_of_the_places_to_what_is_new_however_much_fails
 	cr_expect_eq(fresh, FETCHES_ACCOUNT_MAX - FETCHES_AGAIN_MAX);
 }
 
-Test(issuance_turns, takes_a_host_that_hung_out_of_what_is_tried_again)
+Test(issuance_turns, limits_retries_of_a_hanging_host)
 {
 	enum { DEAD = FETCHES_AGAIN_MAX + 2 };
 	uint64_t ids[PLACES], id;
@@ -228,7 +228,7 @@ Test(issuance_turns, takes_a_host_that_hung_out_of_what_is_tried_again)
 	cr_expect_eq(dead, FETCHES_HUNG_MAX);
 }
 
-Test(issuance_turns, forgets_that_a_host_hung_when_it_answers)
+Test(issuance_turns, clears_the_mark_of_a_host_that_answers)
 {
 	uint64_t id;
 	create(a, 0);

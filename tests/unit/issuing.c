@@ -1,4 +1,4 @@
-/* Rows of passes that are being issued: written and read again they are the same; what no program of ours writes is
+/* Rows of passes being issued: they read as they were written; rows that the program does not write are
  * damage. */
 #include "store/issuing.h"
 #include "tests/unit/support.h"
@@ -33,7 +33,7 @@ static struct issuing put(struct span logo, struct span banner)
 	return got;
 }
 
-Test(issuing, comes_back_as_it_was_put)
+Test(issuing, reads_as_it_was_put)
 {
 	struct span    urls[] = {span_of(NULL, 0), span_str("https://a/"), filler(1, URL_BYTES_MAX)};
 	const unsigned count = sizeof urls / sizeof *urls;
@@ -43,14 +43,14 @@ Test(issuing, comes_back_as_it_was_put)
 	}
 }
 
-Test(issuing, cuts_a_url_that_nobody_fetches_so_that_it_is_still_too_long)
+Test(issuing, cuts_a_too_long_url_but_leaves_it_too_long)
 {
 	struct issuing got = put(filler(2, 100000), filler(3, URL_BYTES_MAX + 1));
 	cr_expect_eq(got.logo.size, URL_BYTES_MAX + 1);
 	cr_expect_eq(got.banner.size, URL_BYTES_MAX + 1);
 }
 
-Test(issuing, is_gone_when_deleted)
+Test(issuing, is_absent_after_deletion)
 {
 	struct issuing row;
 	put(span_str("https://a/"), span_of(NULL, 0));

@@ -1,5 +1,5 @@
-/* The journal being written: what is submitted becomes durable in order, in segments that follow one another,
- * and a failed write is the end. What was written is read back by the scan that recovery uses. */
+/* Writing the journal: submitted records become durable in order, in consecutive segments, and a failed
+ * write is final. Recovery's own scan reads them back. */
 #include "tests/unit/support.h"
 
 #include "store/journal.h"
@@ -45,7 +45,7 @@ static enum err add(uint64_t tag, size_t size)
 	return journal_add(journal, &write);
 }
 
-/* One turn of the writer's loop; twenty seconds of them are a hang. */
+/* One turn of the writer's loop. Twenty seconds of turns count as a hang. */
 static void turn(void)
 {
 	static unsigned turns;
@@ -65,7 +65,7 @@ static void save(uint64_t tag, size_t size)
 		turn();
 }
 
-/* Reads all records; those of kind WRITES hold filler(tag) with tag counting from 1, and its time. */
+/* Reads all records. Records of kind WRITES have filler(tag) with tag counting from 1, and its time. */
 static unsigned read_back(void)
 {
 	struct scan     scan;
@@ -111,7 +111,7 @@ Test(journal, begins_with_an_epoch_in_a_fresh_segment)
 	}
 }
 
-/* So quick a disk that nobody else needs to be woken: the record has arrived when submitting returns. */
+/* The disk is so quick that no thread needs to be woken: the record is durable when submit returns. */
 Test(journal, a_quick_disk_is_synced_by_the_writer_itself)
 {
 	journal_close(&journal);
@@ -119,7 +119,7 @@ Test(journal, a_quick_disk_is_synced_by_the_writer_itself)
 	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
 	for (unsigned i = 0; i < 100; i++) {
 		cr_assert_eq(add(1, 100), OK);
-		while (!journal_can_submit(journal)) /* the next segment is made beside this */
+		while (!journal_can_submit(journal)) /* the next segment is created beside this one */
 			turn();
 		journal_submit(journal, (wall_us){1});
 		cr_assert_eq(journal_settle(journal), OK);
@@ -137,8 +137,7 @@ Test(journal, a_record_is_open_then_syncing_then_durable)
 	cr_assert(journal_can_submit(journal));
 	journal_submit(journal, (wall_us){1});
 	cr_expect(journal_open_bytes(journal) == 0 && journal_decided_seq(journal) == 2);
-	cr_expect(journal_is_syncing(journal) &&
-	          journal_durable_seq(journal) == 1); /* nobody has settled yet */
+	cr_expect(journal_is_syncing(journal) && journal_durable_seq(journal) == 1); /* not settled yet */
 	cr_assert_eq(add(2, 100), OK);
 	cr_expect_eq(journal_decided_seq(journal), 3);
 	cr_expect_not(journal_can_submit(journal));
@@ -160,8 +159,9 @@ Test(journal, records_of_all_sizes_roll_over_segments)
 	enum { RECORDS = 150, OVERHEAD = RECORD_HEAD + 4 + 3 + 4 };
 	for (uint64_t i = 1; i <= RECORDS; i++) {
 		size_t size = chance_below(&state, SEGMENT_BYTES / 4 - OVERHEAD);
-		if (i % 10 == 0) size = SEGMENT_BYTES / 4 - OVERHEAD;      /* the largest there may be */
-		if (i % 10 == 5) size = RECORD_ALIGN - OVERHEAD + (i & 1); /* just a block, or just not */
+		if (i % 10 == 0) size = SEGMENT_BYTES / 4 - OVERHEAD; /* the largest possible record */
+		if (i % 10 == 5)
+			size = RECORD_ALIGN - OVERHEAD + (i & 1); /* exactly one block, or just more */
 		save(i, size);
 	}
 	cr_expect_gt(journal_position(journal).segment, RECORDS / 10);
@@ -182,7 +182,7 @@ Test(journal, a_record_beyond_a_quarter_segment_is_refused)
 Test(journal, keeps_the_size_of_segments_that_exist)
 {
 	journal_close(&journal);
-	dir.segment_bytes = 4 * SEGMENT_BYTES; /* the next one was made with the old size */
+	dir.segment_bytes = 4 * SEGMENT_BYTES; /* the next segment was created with the old size */
 	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
 	for (uint64_t i = 1; i <= 60; i++)
 		save(i, SEGMENT_BYTES / 5);
@@ -193,12 +193,13 @@ Test(journal, closing_waits_for_what_was_submitted)
 {
 	cr_assert_eq(add(1, 5000), OK);
 	journal_submit(journal, (wall_us){1});
-	cr_assert_eq(add(2, 5000), OK); /* never submitted: never happened */
+	cr_assert_eq(add(2, 5000), OK); /* never submitted, so it never happened */
 	journal_close(&journal);
 	cr_expect_eq(read_back(), 1);
 }
 
-/* The next segment cannot be made, or is not ours: no room, and room again once that is mended. */
+/* The next segment cannot be created, or belongs to another directory: no room. Once this is repaired
+ * there is room. */
 Test(journal, has_no_room_without_a_next_segment)
 {
 	char     name[SEGMENT_NAME];
@@ -211,7 +212,8 @@ Test(journal, has_no_room_without_a_next_segment)
 		save(tag++, SEGMENT_BYTES / 5);
 	while (journal_room(journal) == DISK_FOR_ALL)
 		turn();
-	for (unsigned i = 0; i < 4; i++) /* four more fit into the present one, the epoch's block aside */
+	for (unsigned i = 0; i < 4;
+	     i++) /* four more fit into the present segment, apart from the epoch's block */
 		if (journal_position(journal).offset + SEGMENT_BYTES / 5 + RECORD_ALIGN <= SEGMENT_BYTES)
 			save(tag++, SEGMENT_BYTES / 5);
 	cr_assert_eq(add(tag, SEGMENT_BYTES / 5), OK);
@@ -231,7 +233,7 @@ Test(journal, a_failed_write_is_never_retried)
 {
 	save(1, 100);
 	signal(SIGXFSZ, SIG_IGN);
-	struct rlimit limit = {3 * RECORD_ALIGN, RLIM_INFINITY}; /* behind the second record: EFBIG */
+	struct rlimit limit = {3 * RECORD_ALIGN, RLIM_INFINITY}; /* after the second record: EFBIG */
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	cr_assert_eq(add(2, 100), OK);
 	journal_submit(journal, (wall_us){2});
@@ -241,14 +243,14 @@ Test(journal, a_failed_write_is_never_retried)
 		err = journal_settle(journal);
 	}
 	cr_expect_eq(err, ERR_IO);
-	limit.rlim_cur = RLIM_INFINITY; /* too late: what reached the disk is not known */
+	limit.rlim_cur = RLIM_INFINITY; /* too late: it is unknown what reached the disk */
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	cr_expect_eq(journal_settle(journal), ERR_IO);
 	cr_expect(journal_is_syncing(journal) && !journal_can_submit(journal));
 	cr_expect_eq(journal_durable_seq(journal), 2);
 }
 
-Test(journal, that_cannot_begin_a_segment_does_not_open)
+Test(journal, does_not_open_without_a_segment)
 {
 	struct position before;
 	journal_close(&journal);
@@ -262,14 +264,14 @@ Test(journal, that_cannot_begin_a_segment_does_not_open)
 	cr_expect(at.segment == before.segment && at.seq == before.seq && at.epoch == before.epoch);
 }
 
-/* The failed sync of a name is not tried again: what is synced next says nothing of it. */
-Test(journal, a_segment_whose_name_cannot_be_synced_is_the_end)
+/* The failed sync of a name is not repeated: a later successful sync would prove nothing. */
+Test(journal, a_failed_sync_of_a_segments_name_is_final)
 {
 	char link[32];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", test_dir.fd);
 	int blind = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC), kept = dup(test_dir.fd);
 	cr_assert(blind >= 0 && kept >= 0);
-	cr_assert_eq(dup2(blind, test_dir.fd), test_dir.fd); /* names in it can be made, but not synced */
+	cr_assert_eq(dup2(blind, test_dir.fd), test_dir.fd); /* names can be created in it but not synced */
 	enum err      err = OK;
 	struct pollfd news = {.fd = journal_fd(journal), .events = POLLIN};
 	for (unsigned tag = 1; !err && tag < 1000; tag++) {

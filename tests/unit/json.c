@@ -1,4 +1,4 @@
-/* schemas/json.h: what is JSON to us and what is not, and what we write. */
+/* schemas/json.h: accepted and refused JSON, and the JSON that we write. */
 #include "schemas/json.h"
 #include "schemas/limits.h"
 
@@ -14,7 +14,7 @@ static struct json *parsed(struct span text)
 	return err ? NULL : value;
 }
 
-/* The text after a round through the tree; "" when it is no JSON. */
+/* The text after parsing and writing; "" if it is invalid. */
 static const char *round_trip(const char *text)
 {
 	static struct buffer out;
@@ -127,7 +127,7 @@ static void write_object(struct buffer *out, unsigned members, unsigned twice)
 	buffer_byte(out, '}');
 }
 
-Test(json, holds_so_many_values_and_no_more)
+Test(json, has_a_limit_of_values)
 {
 	static char text[2 * JSON_VALUES_MAX + 2];
 	for (size_t members = JSON_VALUES_MAX - 1; members <= JSON_VALUES_MAX; members++) {
@@ -198,7 +198,7 @@ Test(json, members_are_found_by_key)
 	cr_expect_null(json_member(parsed(span_str("[1]")), "a"));
 }
 
-/* The msgpack that json_pack_object() makes of `text`, rendered again. */
+/* The msgpack that json_pack_object() makes of `text`, written as JSON. */
 static const char *packed_and_rendered(const char *text)
 {
 	static struct buffer out;
@@ -218,7 +218,7 @@ static const char *packed_and_rendered(const char *text)
 	return (const char *)out.at;
 }
 
-Test(json, an_object_survives_packing_to_the_digit)
+Test(json, an_object_is_unchanged_by_packing)
 {
 	static const char text[] =
 	    "{\"z\":\"\\\"q\\\"\",\"n\":1.50,\"o\":{\"k\":[1e5,null]},\"t\":true,\"e\":null}";
@@ -280,7 +280,7 @@ Test(json, cuts_text_between_characters)
 }
 
 /* Quoting reads eight bytes at a time where it can. */
-Test(json, is_escaped_wherever_it_stands)
+Test(json, a_character_is_escaped_in_every_position)
 {
 	enum { FILL = 24 };
 	static const char short_forms[] = "btn?fr";

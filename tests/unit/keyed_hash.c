@@ -1,4 +1,4 @@
-/* schemas/keyed_hash.h: keys that were chosen to meet under a public function do not meet under this one. */
+/* schemas/keyed_hash.h: keys chosen to collide under a public function do not collide under this one. */
 #include "schemas/crc32c.h"
 #include "schemas/keyed_hash.h"
 

@@ -1,5 +1,5 @@
-/* The ledger: rows of every kind come back, and the newest one of an account is found among its neighbours'.
- */
+/* The ledger: rows of every kind read as they were written, and the newest row of an account is found
+ * among those of its neighbours. */
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -55,13 +55,13 @@ Test(ledger, rows_of_every_kind_read_as_they_were_put)
 		          got.flags == 3);
 		cr_expect(got.at.v == want.at.v && got.previous == want.previous);
 		bool counted = kinds[i] == LEDGER_LOYALTY ||
-		               kinds[i] == LEDGER_RULE; /* others have no delta */
+		               kinds[i] == LEDGER_RULE; /* other kinds have no delta */
 		cr_expect_eq(got.delta, counted ? want.delta : 0);
 		cr_expect_eq(got.balance, counted ? want.balance : 0);
 	}
 }
 
-Test(ledger, has_a_word_for_everything_that_can_happen)
+Test(ledger, has_a_name_for_every_kind)
 {
 	static const char *const want[] = {"created",     "issued",    "creation_failed", "installed",
 	                                   "uninstalled", "unblocked", "deactivated",     "deleted",

@@ -1,4 +1,4 @@
-/* The lineages that a data directory has come through: their order, their line, and what happens beyond the limit. */
+/* The lineages of a data directory: their order, their text form, and the limit. */
 #include "schemas/lineages.h"
 
 #include <criterion/criterion.h>
@@ -11,7 +11,7 @@ static const uint8_t *nth(uint8_t n)
 	return lineage;
 }
 
-Test(lineages, stay_in_the_order_of_their_coming_and_the_oldest_goes_first)
+Test(lineages, keep_their_order_and_drop_the_oldest)
 {
 	struct lineages lineages = {0};
 	for (uint8_t i = 1; i <= LINEAGES_MAX + 3; i++)
@@ -44,7 +44,7 @@ Test(lineages, are_read_as_they_were_written)
 	}
 }
 
-Test(lineages, more_than_there_may_be_are_refused)
+Test(lineages, more_than_the_limit_are_refused)
 {
 	struct buffer   text = {0};
 	struct lineages got;

@@ -1,5 +1,4 @@
-/* Lists in parts: every item once, in order, no part much beyond the bound, and the last one with the counts.
- */
+/* Lists in parts: every item once and in order, parts of limited size, and the last part with the counts. */
 #include "actors/shard/list/list_out.h"
 
 #include "tests/unit/support.h"
@@ -43,7 +42,7 @@ static msgpack_object open_value(const struct buffer *bytes, msgpack_zone *zone)
 	return value;
 }
 
-/* Items number on from `next`; each is filler of its number. Returns the number after the last. */
+/* Items are numbered from `next`; each has the filler of its number. Returns the next number. */
 static unsigned expect_items(const msgpack_object *list, unsigned next, size_t size)
 {
 	cr_assert_eq(list->type, MSGPACK_OBJECT_ARRAY);
@@ -83,15 +82,15 @@ static void list_of(unsigned count, size_t size, unsigned want_parts)
 	cr_expect_eq(last.via.array.ptr[2].type, MSGPACK_OBJECT_BOOLEAN);
 	cr_expect_eq(last.via.array.ptr[2].via.boolean, count % 2);
 	msgpack_zone_destroy(&zone);
-	list_drop(&list); /* safe after its end */
+	list_drop(&list); /* a second call is harmless */
 }
 
-Test(list_out, of_nothing_is_one_empty_part)
+Test(list_out, without_items_is_one_empty_part)
 {
 	list_of(0, 10, 0);
 }
 
-Test(list_out, of_little_is_one_part)
+Test(list_out, of_few_items_is_one_part)
 {
 	list_of(100, 1000, 0);
 }
@@ -101,17 +100,17 @@ Test(list_out, that_just_reaches_the_bound_waits_for_one_more)
 	list_of(REPLY_PART_BYTES_MAX / 65536, 65536, 0);
 }
 
-Test(list_out, of_much_leaves_in_parts)
+Test(list_out, of_many_items_is_sent_in_parts)
 {
 	list_of(100, 60000, 99 / (REPLY_PART_BYTES_MAX / 60000 + 1));
 }
 
-Test(list_out, of_the_largest_passes_leaves_one_by_one)
+Test(list_out, of_the_largest_passes_is_sent_one_by_one)
 {
 	list_of(9, PASS_STORED_BYTES_MAX, 8);
 }
 
-Test(list_out, that_ran_out_of_memory_says_so)
+Test(list_out, that_ran_out_of_memory_is_an_error)
 {
 	struct list_out list;
 	list_begin(&list, &outcome);
@@ -124,7 +123,7 @@ Test(list_out, that_ran_out_of_memory_says_so)
 	cr_expect_eq(list_end(&list, 1, false), ERR_NO_MEMORY);
 }
 
-Test(list_out, one_without_pages_ends_some_day)
+Test(list_out, without_pages_has_a_limit)
 {
 	struct list_out list;
 	struct call     call = {.deadline = {INT64_MAX}};

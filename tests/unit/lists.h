@@ -4,12 +4,13 @@
 
 #include <criterion/criterion.h>
 
-/* For tests of what readers keep between lists: a database, a reader's view of it, and nothing kept yet. */
+/* For tests of data that readers cache between lists: a database, a reader's view of it, and an empty
+ * cache. */
 static struct scratch     s;
 static struct view       *reader;
 static struct arena       arena;
 static struct list_cache *kept;
-static uint64_t           state; /* of chance */
+static uint64_t           state; /* state of the random numbers */
 
 static void begin(void)
 {

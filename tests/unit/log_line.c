@@ -1,4 +1,4 @@
-/* Lines of a log: what is written for which values, in both formats; hostile values break neither. */
+/* Log lines: the text of each value in both formats. Hostile values must break neither. */
 #include "actors/rt/log_line.h"
 #include "schemas/json.h"
 
@@ -70,14 +70,15 @@ Test(log_line, quotes_a_value_that_needs_it)
 	                 "why=\"x\\\" level=\\\"fatal\" n=1\n");
 }
 
-Test(log_line, is_one_line_whatever_a_value_holds)
+Test(log_line, is_one_line_for_any_value)
 {
 	cr_expect_str_eq(form(LOG_LOGFMT, "v=%s", "a\nb\x7f"), "v=a?b?\n");
 	cr_expect_str_eq(form(LOG_JSON, "v=%s", "a\nb"), "{\"v\":\"a\\u000ab\"}\n");
 }
 
-/* Every byte, alone and between others, comes back from JSON as itself or as the sign that stands for what is no text. */
-Test(log_line, is_valid_json_whatever_a_value_holds)
+/* Every byte, alone and between others, is read back from JSON unchanged, or as the replacement character
+ * if it is invalid. */
+Test(log_line, is_valid_json_for_any_value)
 {
 	for (unsigned first = 1; first < 256; first++)
 		for (unsigned second = 1; second < 256; second++) {
@@ -90,7 +91,7 @@ Test(log_line, is_valid_json_whatever_a_value_holds)
 		}
 }
 
-Test(log_line, is_valid_json_with_whole_characters_and_with_cut_ones)
+Test(log_line, is_valid_json_with_complete_and_cut_characters)
 {
 	static const char *const values[] = {"\xc3\xa9",     "\xe2\x82\xac", "\xf0\x9f\x98\x80",
 	                                     "\xf0\x9f\x98", "\xed\xa0\x80", "\xc0\xaf",
@@ -104,8 +105,8 @@ Test(log_line, is_valid_json_with_whole_characters_and_with_cut_ones)
 	}
 }
 
-/* However long values are, whatever they grow to, and whereever that ends. */
-Test(log_line, ends_in_good_order_when_values_are_too_long)
+/* Values of any length, also when escaping makes them longer, and with the cut in any place. */
+Test(log_line, stays_valid_when_values_are_too_long)
 {
 	static char value[3000];
 	for (size_t size = 0; size < sizeof value - 1; size += 7)
@@ -119,7 +120,7 @@ Test(log_line, ends_in_good_order_when_values_are_too_long)
 		}
 }
 
-Test(log_line, has_null_and_numbers_of_the_callers)
+Test(log_line, writes_null_and_numbers)
 {
 	log_line_begin(&line, LOG_JSON);
 	log_line_null(&line, "key_id");

@@ -1,4 +1,4 @@
-/* What a wait says of the descriptors that it was for. */
+/* The result of a wait: which of its descriptors were readable. */
 #include "actors/rt/loop.h"
 
 #include <criterion/criterion.h>
@@ -34,7 +34,7 @@ static void make_readable(unsigned i)
 	cr_assert_eq(write(fds[i], &one, sizeof one), (ssize_t)sizeof one);
 }
 
-Test(loop, tells_which_were_readable)
+Test(loop, reports_readable_descriptors)
 {
 	make_readable(1);
 	make_readable(4);
@@ -54,7 +54,7 @@ Test(loop, forgets_them_at_the_next_wait)
 	cr_expect_not(loop_is_ready(&loop, fds[2]));
 }
 
-Test(loop, rules_none_out_when_more_are_readable_than_it_can_tell)
+Test(loop, reports_any_as_possible_if_too_many_are_readable)
 {
 	for (unsigned i = 0; i < LOOP_READY_MAX; i++)
 		make_readable(i);

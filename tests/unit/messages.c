@@ -1,4 +1,4 @@
-/* The message table: who may ask what of whom. */
+/* The message table: which process may send which message. */
 #include "actors/shard/command.h"
 #include "schemas/api/pass.h"
 
@@ -20,7 +20,7 @@ Test(messages, every_message_of_a_shard_has_a_handler)
 	               "a number beyond the table, as a peer may send it, has no row");
 }
 
-Test(messages, what_moves_no_data_is_no_write)
+Test(messages, messages_that_change_no_data_are_not_writes)
 {
 	static const enum message reads[] = {MSG_AUTH,  MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
 	                                     MSG_FETCH, MSG_REPORT,   MSG_STATUS,    MSG_MAINTENANCE_STATUS};
@@ -32,7 +32,7 @@ Test(messages, what_moves_no_data_is_no_write)
 		cr_expect_eq(message_row(scans[i])->effect, EFFECT_SCAN, "%s", message_row(scans[i])->name);
 }
 
-Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
+Test(messages, an_internal_message_has_one_sender)
 {
 	cr_expect_eq(message_row(MSG_HEARTBEAT)->senders, bit(ROLE_TIMER));
 	cr_expect_eq(message_row(MSG_FETCH)->senders, bit(ROLE_SHARD));
@@ -75,7 +75,7 @@ Test(messages, a_suspended_account_may_only_delete_passes)
 	}
 }
 
-Test(messages, fields_are_listed_in_the_order_of_the_arguments)
+Test(messages, fields_are_in_the_order_of_the_arguments)
 {
 	unsigned            count;
 	const struct field *fields = message_fields(MSG_PASS_LOYALTY, &count);
@@ -87,8 +87,9 @@ Test(messages, fields_are_listed_in_the_order_of_the_arguments)
 	cr_expect_eq(count, 0);
 }
 
-/* What a shard tells itself: nobody else may, since a shard refuses sessions of its own kind. */
-Test(messages, of_a_shard_to_itself_end_passes_alone)
+/* Messages of a shard to itself: no other process may send them, since a shard refuses sessions of its own
+ * kind. */
+Test(messages, a_shards_messages_to_itself_only_end_passes)
 {
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);

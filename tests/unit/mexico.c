@@ -1,4 +1,4 @@
-/* Times as a clock in Mexico City shows them, around every kind of change. */
+/* Local time in Mexico City around every kind of clock change. */
 #include "schemas/mexico.h"
 
 #include "schemas/date.h"
@@ -19,7 +19,7 @@ static const struct {
 	const char *at, *want;
 } rows[] = {
     {"2026-11-20T20:43:00.123456Z", "2026-11-20T14:43:00.123-06:00"},
-    {"2026-07-20T20:43:00.999999Z", "2026-07-20T14:43:00.999-06:00"}, /* no summer time any more */
+    {"2026-07-20T20:43:00.999999Z", "2026-07-20T14:43:00.999-06:00"}, /* no summer time since */
     {"2027-01-01T05:59:59.999Z", "2026-12-31T23:59:59.999-06:00"},
     {"2100-07-01T00:00:00Z", "2100-06-30T18:00:00.000-06:00"},
     /* the last summer: to 2022-10-30 02:00 */
@@ -45,7 +45,7 @@ static const struct {
     {"1925-01-01T00:00:00Z", "1924-12-31T17:00:00.000-07:00"},
 };
 
-Test(mexico, the_hour_is_the_citys)
+Test(mexico, local_times_are_right)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char    got[MEXICO_TEXT];
@@ -59,8 +59,8 @@ Test(mexico, the_hour_is_the_citys)
 	}
 }
 
-/* Whatever the process was begun with. */
-Test(mexico, the_zone_is_ours)
+/* The zone does not depend on the process's environment. */
+Test(mexico, the_environment_is_ignored)
 {
 	char got[MEXICO_TEXT];
 	setenv("TZ", "Asia/Tokyo", 1);
@@ -69,7 +69,7 @@ Test(mexico, the_zone_is_ours)
 	cr_expect_str_eq(got, "1969-12-31T18:00:00.000-06:00");
 }
 
-Test(mexico, without_data_there_is_no_beginning)
+Test(mexico, without_zone_data_it_does_not_start)
 {
 	setenv("TZDIR", "/nonexistent", 1);
 	setenv("TZ", "UTC", 1);

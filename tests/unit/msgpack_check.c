@@ -1,4 +1,4 @@
-/* The check before the msgpack library: what passes, what is refused, and never a byte read past the end. */
+/* The check before the msgpack library: accepted and refused bytes, and no read beyond the end. */
 #include "schemas/msgpack_check.h"
 
 #include <criterion/criterion.h>
@@ -6,7 +6,7 @@
 
 static enum err check(const char *bytes, size_t size)
 {
-	/* An exact copy, so that a sanitizer sees a read past its end. */
+	/* An exact copy, so that a sanitizer detects a read beyond its end. */
 	uint8_t *copy = malloc(size ? size : 1);
 	memcpy(copy, bytes, size);
 	enum err err = msgpack_check(span_of(copy, size), 4, 16);
@@ -23,7 +23,7 @@ struct row {
 		text, sizeof(text) - 1 \
 	}
 
-Test(msgpack_check, takes_every_form_it_should)
+Test(msgpack_check, accepts_every_valid_form)
 {
 	static const struct row rows[] = {
 	    B("\x00"),
@@ -71,15 +71,15 @@ Test(msgpack_check, takes_every_form_it_should)
 Test(msgpack_check, refuses_bombs_exts_and_leftovers)
 {
 	static const struct row rows[] = {
-	    B("\xdd\x10\x00\x00\x00"), /* announces more than there is */
+	    B("\xdd\x10\x00\x00\x00"), /* declares more bytes than there are */
 	    B("\xdd\xff\xff\xff\xff\x01"),
 	    B("\xdf\xff\xff\xff\xff\x01\x01"),
-	    B("\xdf\x80\x00\x00\x00\x01"), /* twice this many does not fit 32 bits */
+	    B("\xdf\x80\x00\x00\x00\x01"), /* twice this number overflows 32 bits */
 	    B("\xdb\xff\xff\xff\xff"),
 	    B("\x92\x01"),
 	    B("\x81\x01"),
 	    B("\x91\x91"),
-	    B("\x01\x02"), /* something after the value */
+	    B("\x01\x02"), /* bytes after the value */
 	    B("\x90\x00"),
 	    B("\xc1"),
 	    B("\xc7\x00\x01"),
@@ -101,7 +101,7 @@ Test(msgpack_check, counts_depth_and_items)
 	cr_expect_eq(check("\xdc\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 19), ERR_MALFORMED);
 }
 
-Test(msgpack_check, survives_any_bytes)
+Test(msgpack_check, handles_any_bytes)
 {
 	unsigned seed = 20261120;
 	for (int round = 0; round < 200000; round++) {

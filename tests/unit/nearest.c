@@ -1,9 +1,9 @@
-/* The word that was meant. */
+/* Suggestion of the nearest known word. */
 #include "schemas/nearest.h"
 
 #include <criterion/criterion.h>
 
-Test(nearest, finds_what_is_one_or_two_edits_away)
+Test(nearest, finds_words_one_or_two_edits_away)
 {
 	static const char *const words[] = {"account", "key", "template", "--name", "--bogus-name", "status"};
 	static const struct {
@@ -33,7 +33,7 @@ Test(nearest, finds_what_is_one_or_two_edits_away)
 	}
 }
 
-Test(nearest, bears_words_of_any_length)
+Test(nearest, handles_words_of_any_length)
 {
 	static const char *const words[] = {"a word of more than forty characters, which is never meant"};
 	char                     word[4096] = {0};

@@ -1,6 +1,6 @@
-/* Rows of notifications: written and read again they are the same; ends and counts; what is due, in order; what
- * no program of ours writes is damage. And the accounts that have something due take turns, in commands that write no more
- * than they may. */
+/* Rows of notifications: they read as they were written; ends and counts; due ones in order; rows that the
+ * program does not write are damage. Also the turns of accounts with due notifications, in commands that
+ * write no more than they can. */
 #include "tests/unit/support.h"
 
 #include "actors/shard/command.h"
@@ -44,7 +44,7 @@ static void finish(uint32_t number, enum notification_status status, int64_t sen
 	scratch_save(&s);
 }
 
-Test(notifications, are_there_as_they_were_made)
+Test(notifications, read_as_they_were_created)
 {
 	struct notification       got, row = some(7, "Hello");
 	struct notification_state state;
@@ -86,7 +86,7 @@ Test(notifications, end_once_and_are_counted)
 	cr_expect(tally.made == 0 && tally.counts[0] == 0);
 }
 
-Test(notifications, a_cancelled_one_keeps_its_place_alone)
+Test(notifications, a_cancelled_one_leaves_an_empty_place)
 {
 	struct notification       got;
 	struct notification_state state;
@@ -111,7 +111,7 @@ static struct uuid id_at(int64_t at, uint8_t which)
 	return uuid_v7((wall_us){at}, (const uint8_t[10]){[9] = which});
 }
 
-/* Many may be made in one microsecond; ids of others, and of other times, are nobody's. */
+/* Many may be created in one microsecond. Ids of other accounts and other times are not found. */
 Test(notifications, are_found_by_their_ids)
 {
 	static const int64_t times[] = {5, 1000, 1000, 1000, 1000000, 1000001};
@@ -121,7 +121,7 @@ Test(notifications, are_found_by_their_ids)
 	for (uint8_t i = 0; i < COUNT; i++) {
 		struct notification row = some(0, "Hello");
 		row.created.v = times[i];
-		row.id = id_at(times[i], (uint8_t)(9 - i)); /* within a moment in no order */
+		row.id = id_at(times[i], (uint8_t)(9 - i)); /* within one moment in any order */
 		cr_assert_eq(notification_add(s.view, account, &row, (wall_us){1}), OK);
 		scratch_save(&s);
 	}
@@ -186,7 +186,7 @@ static struct selection select_needles(void)
 	return selection;
 }
 
-/* Messages too long to be searched in blocks are read one after the other, in the memory of one. */
+/* Messages too long to be searched in blocks are read one by one, in the memory of one. */
 Test(notifications, long_messages_are_searched_in_the_memory_of_one)
 {
 	static char text[8000];
@@ -205,7 +205,7 @@ Test(notifications, long_messages_are_searched_in_the_memory_of_one)
 	cr_expect_eq(s.arena.blocks, block, "no more than the selection itself");
 }
 
-Test(notifications, messages_are_emptied_and_found_no_more)
+Test(notifications, erased_messages_are_empty_and_not_found)
 {
 	uint32_t number;
 	for (uint8_t i = 0; i < NOTICES + 9; i++) {
@@ -230,7 +230,7 @@ Test(notifications, messages_are_emptied_and_found_no_more)
 	          number == 0);
 }
 
-/* Where only `q` is asked for no columns are gone through. */
+/* With `q` alone no columns are read. */
 Test(notifications, are_all_searched_without_another_filter)
 {
 	for (uint8_t i = 0; i < 2 * NOTICES + 5; i++) {
@@ -243,7 +243,7 @@ Test(notifications, are_all_searched_without_another_filter)
 	}
 }
 
-/* The formats, byte for byte; and what is not of them. */
+/* The formats byte for byte, and violations of them. */
 Test(notifications, rows_are_as_they_are_described)
 {
 	struct buffer       value = {0};
@@ -277,7 +277,7 @@ Test(notifications, rows_are_as_they_are_described)
 	          hot.at[609] == 3);
 }
 
-Test(notifications, what_is_no_row_is_damage)
+Test(notifications, invalid_rows_are_damage)
 {
 	struct notification_state state;
 	struct notification_tally tally;
@@ -301,7 +301,7 @@ Test(notifications, what_is_no_row_is_damage)
 
 static struct due_queue queue;
 
-/* As in a shard: the queue is told of writes that are in the tables. */
+/* As in a shard: the queue is notified of writes that are in the tables. */
 static void save_and_see(void)
 {
 	struct view *view = s.view;
@@ -320,7 +320,7 @@ static void add_seen(struct account_id of, int64_t at)
 	save_and_see();
 }
 
-/* Whose turns come in one command that has room for `room` of them: their letters. */
+/* The letters of the accounts whose turn comes in a command with room for `room` of them. */
 static const char *turns(int64_t now, size_t room)
 {
 	static char               packets[8];
@@ -359,7 +359,7 @@ Test(notifications, accounts_take_turns)
 	due_free(&queue);
 }
 
-Test(notifications, an_account_leaves_with_its_last)
+Test(notifications, an_account_without_due_ones_leaves_the_queue)
 {
 	add_seen(account, 5);
 	add_seen(account, 50);
@@ -397,7 +397,7 @@ Test(notifications, a_thousand_accounts_are_in_order)
 
 /* Sending ------------------------------------------------------------------------------------------------------ */
 
-/* Carries one command out: how many it ended. */
+/* Carries out one command. Returns the number of ended notifications. */
 static unsigned send_some(int64_t now, bool *more)
 {
 	struct buffer  payload = {0};
@@ -414,7 +414,7 @@ static unsigned send_some(int64_t now, bool *more)
 	return ended;
 }
 
-/* To an audience that there is not: ended is ended. */
+/* To an unknown audience; it ends too. */
 static void add_many(struct account_id of, unsigned count, int64_t apart, int64_t again)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -425,7 +425,7 @@ static void add_many(struct account_id of, unsigned count, int64_t apart, int64_
 	}
 }
 
-Test(notifications, a_command_ends_as_many_as_it_may_write)
+Test(notifications, a_command_ends_as_many_as_it_can_write)
 {
 	bool more;
 	add_many(account, 200, 1, INT64_MAX);
@@ -437,8 +437,8 @@ Test(notifications, a_command_ends_as_many_as_it_may_write)
 	due_free(&queue);
 }
 
-/* Each in another row than the one before. */
-Test(notifications, a_command_counts_rows_that_are_apart)
+/* Each is in a different row than the one before. */
+Test(notifications, a_command_counts_separate_rows)
 {
 	bool more = true;
 	add_many(account, 250, 63, 250);
@@ -448,7 +448,7 @@ Test(notifications, a_command_counts_rows_that_are_apart)
 	due_free(&queue);
 }
 
-Test(notifications, one_that_waits_comes_in_the_same_command_as_many_of_another_account)
+Test(notifications, one_account_is_not_delayed_by_many_of_another)
 {
 	bool more;
 	add_many(account, 200, 1, INT64_MAX);

@@ -1,4 +1,4 @@
-/* The document of the interface: nothing is missing, nothing is there twice, and it is JSON. */
+/* The OpenAPI document: complete, without duplicates, and valid JSON. */
 #include "http/openapi.h"
 #include "http/openapi_tables.h"
 #include "schemas/json.h"
@@ -30,7 +30,7 @@ static void end(struct parsed *parsed)
 	buffer_free(&parsed->text);
 }
 
-Test(openapi, says_all_of_every_operation)
+Test(openapi, describes_every_operation)
 {
 	char text[128];
 	for (unsigned at = 0; openapi_gap(&at, text); at++)
@@ -60,8 +60,8 @@ Test(openapi, needs_every_type)
 	end(&parsed);
 }
 
-/* json_parse() has refused what is there twice under one name: a type, a member, a set of errors. */
-Test(openapi, has_a_word_on_every_type_and_member)
+/* json_parse() refuses duplicate names: a type, a member, a set of errors. */
+Test(openapi, describes_every_type_and_member)
 {
 	for (const struct shape_row *row = shape_rows(); row->kind != ROW_END; row++)
 		cr_expect(*row->text || row->kind == ROW_BASE, "%s", row->name);
@@ -81,14 +81,14 @@ Test(openapi, gives_every_operation_the_errors_of_its_kind)
 	}
 }
 
-Test(openapi, knows_the_errors_of_a_status)
+Test(openapi, lists_the_errors_of_a_status)
 {
 	uint64_t want = UINT64_C(1) << ERR_OVERLOADED | UINT64_C(1) << ERR_SHARD_UNAVAILABLE;
 	cr_assert_eq(errors_of_status(503), want);
 	cr_assert_eq(errors_of_status(299), 0);
 }
 
-Test(openapi, shows_an_argument_by_its_own_row)
+Test(openapi, describes_an_argument_by_its_own_row)
 {
 	cr_assert_eq(argument_shown(MSG_PASS_LIST, ARG_PASS_LIST_status)->shape, SHAPE_PassStatus);
 	cr_assert_eq(argument_shown(MSG_PASS_CREATE, ARG_PASS_CREATE_pass_id)->characters, PASS_ID_BYTES_MAX);

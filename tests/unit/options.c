@@ -1,4 +1,5 @@
-/* The options of `serve`: what is taken, what is refused and how, and the way back to a command line. */
+/* The options of `serve`: accepted and refused values, messages, and the conversion back to a command
+ * line. */
 #include "actors/rt/options.h"
 #include "actors/rt/options_inside.h"
 #include "schemas/limits.h"
@@ -13,7 +14,7 @@ enum { WORDS_MAX = 24 };
 static struct options options;
 static char           why[OPTION_WHY];
 
-/* Reads words that end with NULL. */
+/* Parses words that end with NULL. */
 static enum err read_words(char **words)
 {
 	int count = 0;
@@ -56,7 +57,7 @@ Test(options, have_defaults)
 	cr_expect_not(options.may_format);
 }
 
-Test(options, take_a_value_as_the_next_word_or_behind_an_equals_sign)
+Test(options, take_a_value_as_the_next_word_or_after_an_equals_sign)
 {
 	cr_assert_eq(READ("--data=d", "--shards", "3", "--http-threads=2", "--test-clock", "--max-body=0",
 	                  "--idempotency-keys=7"),
@@ -83,7 +84,7 @@ Test(options, take_durations)
 	cr_expect_str_eq(why, "--keep-alive: wants a duration from 1s to 3600s, such as 30s or 5m");
 }
 
-Test(options, gather_when_repeatable_and_take_the_last_otherwise)
+Test(options, collect_repeatable_values_and_use_the_last_of_others)
 {
 	cr_assert_eq(
 	    READ("--data", "a", "--data", "b", "--cors-origin", "http://x", "--cors-origin", "https://y:1"),
@@ -94,7 +95,7 @@ Test(options, gather_when_repeatable_and_take_the_last_otherwise)
 	cr_expect_str_eq(options.cors_origins[1], "https://y:1");
 }
 
-Test(options, are_refused_with_their_name)
+Test(options, name_the_refused_option)
 {
 	static const struct {
 		char       *words[WORDS_MAX];
@@ -147,7 +148,7 @@ Test(options, are_refused_with_their_name)
 		char texts[WORDS_MAX][64], *words[WORDS_MAX] = {NULL};
 		for (size_t j = 0; cases[i].words[j]; j++) {
 			snprintf(texts[j], sizeof texts[j], "%s",
-			         cases[i].words[j]); /* may be changed in place */
+			         cases[i].words[j]); /* can be changed in place */
 			words[j] = texts[j];
 		}
 		enum err got = read_words(words);
@@ -156,14 +157,14 @@ Test(options, are_refused_with_their_name)
 	}
 }
 
-Test(options, take_both_kinds_of_address_range)
+Test(options, accept_both_kinds_of_address_range)
 {
 	cr_assert_eq(READ("--data", "d", "--egress-allow", "10.0.0.0/8", "--egress-allow", "fd00::/7"), OK,
 	             "%s", why);
 	cr_expect_eq(options.egress_allow_count, 2);
 }
 
-Test(options, say_whom_accounts_may_have_us_call)
+Test(options, set_the_addresses_that_webhooks_may_have)
 {
 	static struct address_rules rules;
 	struct address              inside, outside;
@@ -179,7 +180,7 @@ Test(options, say_whom_accounts_may_have_us_call)
 	cr_expect(address_is_allowed(&rules, &outside));
 }
 
-Test(options, come_from_a_file_too)
+Test(options, can_be_in_a_file)
 {
 	const char *path = write_config(
 	    "# a service\n\n  listen = 0.0.0.0:80   # outside\r\ntest-clock\n"
@@ -196,7 +197,7 @@ Test(options, come_from_a_file_too)
 	unlink(path);
 }
 
-Test(options, of_a_file_may_follow_a_byte_order_mark_and_end_like_another_system_s)
+Test(options, of_a_file_may_have_a_byte_order_mark_and_crlf)
 {
 	const char *path = write_config("\xef\xbb\xbf"
 	                                "data = d\r\nshards = 2\r\n\r\ntest-clock\r\n");
@@ -209,7 +210,7 @@ Test(options, of_a_file_may_follow_a_byte_order_mark_and_end_like_another_system
 	unlink(path);
 }
 
-Test(options, cut_the_slash_off_a_public_url)
+Test(options, remove_the_final_slash_of_a_public_url)
 {
 	static const struct {
 		const char *text, *want;
@@ -227,7 +228,7 @@ Test(options, cut_the_slash_off_a_public_url)
 }
 
 /* The reference page and the sample file print them. */
-Test(options, have_an_example_or_a_default_that_is_taken)
+Test(options, have_an_example_or_a_default_that_is_valid)
 {
 	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++) {
 		char text[OPTION_DEFAULT_TEXT], word[128],
@@ -255,7 +256,7 @@ static const char *difference(const struct options *now, const struct options *f
 	return told;
 }
 
-Test(options, tell_what_has_changed_and_whether_it_may)
+Test(options, report_changes_and_whether_they_are_allowed)
 {
 	struct options now;
 
@@ -300,7 +301,7 @@ Test(options, are_adopted_where_they_may_change)
 	cr_expect_str_eq(difference(&now, &options, true), "");
 }
 
-Test(options, of_the_command_line_win_over_the_file)
+Test(options, of_the_command_line_override_the_file)
 {
 	const char *path = write_config("data = file\nshards = 2\ncors-origin = https://file\n");
 
@@ -314,7 +315,7 @@ Test(options, of_the_command_line_win_over_the_file)
 	unlink(path);
 }
 
-Test(options, of_a_file_are_refused_with_their_name)
+Test(options, name_the_refused_option_of_a_file)
 {
 	static const struct {
 		const char *text, *want;
@@ -340,7 +341,7 @@ Test(options, of_a_file_are_refused_with_their_name)
 	}
 }
 
-Test(options, survive_the_way_to_a_child)
+Test(options, are_passed_to_a_child)
 {
 	struct option_args args = {.argc = 1, .argv = {"stampede"}};
 	struct options     before;

@@ -1,4 +1,5 @@
-/* Pages by update: what sorting all would put there, near the beginning, in the middle and at the end. */
+/* Pages by time of update: they equal the result of sorting everything, near the beginning, in the middle
+ * and at the end. */
 #include "actors/shard/pass/order.h"
 #include "tests/unit/support.h"
 
@@ -18,7 +19,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* `share` of 16 are selected; times are among `times` different ones. */
+/* `share` of 16 are selected; there are `times` different times. */
 static struct selection select_some(unsigned share, unsigned times)
 {
 	memset(bits, 0, sizeof bits);
@@ -26,7 +27,7 @@ static struct selection select_some(unsigned share, unsigned times)
 	for (uint32_t i = 0; i < MADE; i++) {
 		updated[i] = (int64_t)chance_below(&state, times) - (int64_t)(times / 2);
 		if (chance_below(&state, 8) && times > MADE)
-			updated[i] = (int64_t)i; /* most as they were made */
+			updated[i] = (int64_t)i; /* most are in order of creation */
 		if (chance_below(&state, 16) >= share) continue;
 		bits[i / 64] |= UINT64_C(1) << i % 64;
 		sorted[count++] = i;
@@ -61,7 +62,7 @@ static void page_is_right(const struct selection *selection, uint64_t skip, uint
 		             "place %lu of %u", (unsigned long)(skip + i), count);
 }
 
-Test(order, by_update_is_what_sorting_says)
+Test(order, by_update_equals_sorting)
 {
 	static const unsigned times[] = {1, 2, 60, 5000, 1u << 30}, shares[] = {16, 15, 8, 1};
 	static const uint64_t skips[] = {0,    1,    24,   100,  998,  999,   1000,

@@ -1,4 +1,4 @@
-/* Pages by id and by name: what lies in the rows of the order, whichever end they are taken from. */
+/* Pages by id and by name equal the rows of the order, read from either end. */
 #include "actors/shard/pass/order.h"
 #include "store/chunk.h"
 #include "tests/unit/lists.h"
@@ -24,7 +24,7 @@ static void put(struct account_id of, unsigned test_dir, unsigned from, unsigned
 	scratch_save(&s);
 }
 
-/* In some order, in rows of any size; other accounts have theirs before and behind. */
+/* Creates the order in rows of any size, with other accounts' rows before and after it. */
 static void furnish(void)
 {
 	unsigned test_dir = 0;
@@ -70,7 +70,7 @@ static void page_is_right(const struct selection *selection, uint64_t skip, uint
 		             "place %lu of %u", (unsigned long)(skip + i), count);
 }
 
-Test(order_chunks, pages_are_right_from_either_end)
+Test(order_chunks, pages_equal_the_rows_from_either_end)
 {
 	static const unsigned shares[] = {16, 15, 8, 1, 0};
 	furnish();

@@ -1,5 +1,5 @@
-/* What becomes of a descriptor whose reader stands still: nobody who writes there waits, no line is torn, and whoever else
- * has the descriptor finds it as it was. A write that waits would end the test by its alarm. */
+/* Writing to a descriptor that is not read: the writer does not block, no line is torn, and others who
+ * share the descriptor find its flags unchanged. A blocking write would end the test by its alarm. */
 #include "actors/rt/outlet.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ static struct span line_of(unsigned number)
 	return span_of(text, LINE_BYTES);
 }
 
-/* Writes until nothing goes for a while; returns how many lines went. */
+/* Writes until nothing is accepted for a while. Returns the number of accepted lines. */
 static unsigned fill(void)
 {
 	unsigned written = 0;
@@ -50,7 +50,7 @@ static unsigned fill(void)
 	return written;
 }
 
-/* Reads what is there and comes, until it is `count` lines; each must be whole, and none missing. */
+/* Reads until `count` lines have arrived. Each must be complete and none missing. */
 static void read_lines(unsigned count)
 {
 	static char bytes[1 << 20];
@@ -83,7 +83,7 @@ static void expect_no_wait_and_whole_lines(void)
 	read_lines(1);
 }
 
-Test(outlet, writes_to_a_pipe_that_nobody_reads)
+Test(outlet, writes_to_an_unread_pipe)
 {
 	int ends[2];
 	cr_assert_eq(pipe(ends), 0);
@@ -100,13 +100,13 @@ Test(outlet, writes_to_a_small_pipe_that_is_full_already)
 	for (unsigned i = 0; i < SMALL_PIPE / LINE_BYTES; i++)
 		cr_assert_eq(write(shell, line_of(i).at, LINE_BYTES), LINE_BYTES);
 	cr_assert_eq(outlet_open(writer), OK);
-	cr_expect_eq(fill(), 0u); /* there is room for a part of one */
+	cr_expect_eq(fill(), 0u); /* there is room for a part of a line */
 	read_lines(SMALL_PIPE / LINE_BYTES);
 	cr_expect(outlet_write(writer, line_of(0)));
 	read_lines(1);
 }
 
-Test(outlet, writes_to_a_stream_socket_that_nobody_reads)
+Test(outlet, writes_to_an_unread_stream_socket)
 {
 	int ends[2];
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -128,13 +128,13 @@ Test(outlet, writes_to_a_terminal_that_is_stopped)
 	cr_assert_eq(outlet_open(writer), OK);
 	unsigned written = fill();
 	cr_expect(written > 0 && written < LINES);
-	outlet_settle(50); /* in vain: it ends all the same */
+	outlet_settle(50); /* it fails; closing succeeds anyway */
 	cr_assert_eq(tcflow(shell, TCOON), 0);
 	read_lines(written);
 	cr_expect_eq(fcntl(shell, F_GETFL), before);
 }
 
-Test(outlet, leaves_a_file_as_it_is)
+Test(outlet, leaves_the_flags_of_a_file)
 {
 	char path[] = "/tmp/stampede-outlet-XXXXXX";
 	int  fd = mkstemp(path);
@@ -146,8 +146,8 @@ Test(outlet, leaves_a_file_as_it_is)
 	unlink(path);
 }
 
-/* As on a full disk: a part of a line is there, and the next one does not continue it. */
-Test(outlet, begins_anew_behind_a_part_of_a_line)
+/* As on a full disk: a part of a line was written, and the next line must not continue it. */
+Test(outlet, begins_a_new_line_after_a_part_of_one)
 {
 	char          path[] = "/tmp/stampede-outlet-XXXXXX", text[64] = "";
 	int           fd = mkstemp(path);
@@ -167,7 +167,7 @@ Test(outlet, begins_anew_behind_a_part_of_a_line)
 	unlink(path);
 }
 
-Test(outlet, says_so_when_the_reader_has_gone)
+Test(outlet, reports_a_closed_reader)
 {
 	int ends[2];
 	signal(SIGPIPE, SIG_IGN);
@@ -178,8 +178,8 @@ Test(outlet, says_so_when_the_reader_has_gone)
 	cr_expect_not(outlet_write(ends[1], line_of(1)));
 }
 
-/* The one line of stdout comes when somebody reads, and nobody waits for that. */
-Test(outlet, tells_once_without_waiting)
+/* The only line on stdout is written when stdout is read, and nothing waits for it. */
+Test(outlet, writes_one_line_without_waiting)
 {
 	int ends[2];
 	cr_assert_eq(pipe(ends), 0);

@@ -1,4 +1,4 @@
-/* http/pace.h: what moves enough goes on, what drips does not. */
+/* http/pace.h: connections with enough throughput continue, slow drips are found. */
 #include "http/pace.h"
 #include "schemas/limits.h"
 
@@ -9,7 +9,7 @@ static mono_us at_ms(int64_t ms)
 	return (mono_us){1000000 + ms * US_PER_MS};
 }
 
-Test(pace, enough_in_every_window_holds_for_ever)
+Test(pace, enough_in_every_window_is_never_slow)
 {
 	struct pace pace;
 	pace_begin(&pace, at_ms(0), 0);
@@ -27,7 +27,7 @@ Test(pace, a_drip_is_found_at_the_end_of_its_first_window)
 	cr_expect_not(pace_holds(&pace, at_ms(PACE_MS), 500 + PACE_BYTES - 1));
 }
 
-Test(pace, what_was_quick_does_not_count_twice)
+Test(pace, earlier_throughput_does_not_count_twice)
 {
 	struct pace pace;
 	pace_begin(&pace, at_ms(0), 0);
@@ -35,7 +35,7 @@ Test(pace, what_was_quick_does_not_count_twice)
 	cr_expect_not(pace_holds(&pace, at_ms(2 * PACE_MS), 100 * PACE_BYTES));
 }
 
-Test(pace, it_says_since_when_nothing_moves)
+Test(pace, it_returns_since_when_nothing_moves)
 {
 	struct pace pace;
 	pace_begin(&pace, at_ms(0), 7);
@@ -44,7 +44,7 @@ Test(pace, it_says_since_when_nothing_moves)
 	cr_expect_eq(pace.moved.v, at_ms(100).v);
 }
 
-Test(pace, one_that_is_pressed_may_not_stand_still_for_long)
+Test(pace, under_pressure_a_stall_may_be_short_only)
 {
 	struct pace pace;
 	pace_begin(&pace, at_ms(0), 7);
@@ -55,7 +55,7 @@ Test(pace, one_that_is_pressed_may_not_stand_still_for_long)
 	cr_expect_not(pace_holds_pressed(&pace, at_ms(PACE_MS), 9, false));
 }
 
-Test(pace, large_answers_are_pressed_from_half_of_the_room_on)
+Test(pace, large_answers_are_under_pressure_above_half_of_the_limit)
 {
 	uint64_t half = ANSWERS_BYTES_MAX / 2;
 	cr_expect_not(pace_presses(half, ANSWER_SMALL_BYTES + 1));
@@ -63,7 +63,7 @@ Test(pace, large_answers_are_pressed_from_half_of_the_room_on)
 	cr_expect_not(pace_presses(ANSWERS_BYTES_MAX, ANSWER_SMALL_BYTES));
 }
 
-Test(pace, whoever_stands_still_or_drips_is_slow)
+Test(pace, stalled_and_dripping_connections_are_slow)
 {
 	struct pace still, drips, moves;
 	pace_begin(&still, at_ms(0), 7);

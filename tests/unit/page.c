@@ -1,4 +1,4 @@
-/* The shard's part of a page and its images: the token alone says which pass, and nothing that it does not name is shown. */
+/* The shard's part of a page and its images: the token alone selects the pass, and nothing else is shown. */
 #include "actors/rt/token.h"
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
@@ -14,11 +14,11 @@ static struct scratch     s;
 static struct account     account = {.id = {{1, 2, 3}}};
 static struct shard_facts facts = {.tokens = {.count = 1, .of = {{9, 9, 9}}}};
 static struct buffer      payload;
-static bool               altered; /* the pass has another token than it would be given now */
+static bool               altered; /* the pass has another token than a new pass would get */
 static const char        *appearance = "";
 static msgpack_unpacked   unpacked;
 
-/* The only template; `more` stands before its fields. */
+/* The only template; `more` is placed before its fields. */
 static void put_template(const char *more)
 {
 	struct row_key key = key_u32(account.id, 1);
@@ -70,7 +70,7 @@ static void furnish(uint8_t flags)
 
 static const msgpack_object *answered(void)
 {
-	msgpack_unpacked_destroy(&unpacked); /* a test may ask for several */
+	msgpack_unpacked_destroy(&unpacked); /* a test may call it several times */
 	msgpack_unpacked_init(&unpacked);
 	cr_assert_eq(msgpack_unpack_next(&unpacked, (const char *)payload.at, payload.size, NULL),
 	             MSGPACK_UNPACK_SUCCESS);
@@ -98,7 +98,7 @@ static enum err ask_for(struct account_id of, uint32_t number)
 	return rpc(span_str(text));
 }
 
-Test(page, is_the_token_s)
+Test(page, is_selected_by_the_token)
 {
 	furnish(0);
 	cr_assert_eq(ask_for(account.id, 0), OK);
@@ -119,7 +119,7 @@ Test(page, another_account_s_token_opens_nothing_here)
 	cr_expect_eq(payload.size, 0);
 }
 
-Test(page, what_is_no_token_or_names_no_pass_is_not_found)
+Test(page, an_invalid_or_unknown_token_is_not_found)
 {
 	furnish(0);
 	cr_expect_eq(rpc(span_str("")), ERR_RESOURCE_NOT_FOUND);
@@ -137,7 +137,7 @@ Test(page, of_a_deleted_pass_is_gone)
 	cr_expect_eq(payload.size, 0);
 }
 
-Test(page, a_token_that_is_not_the_pass_s_own_opens_nothing)
+Test(page, another_token_of_the_pass_opens_nothing)
 {
 	altered = true;
 	furnish(0);
@@ -151,7 +151,7 @@ Test(page, a_token_that_is_not_the_pass_s_own_opens_nothing)
 
 static uint8_t pixels[IMAGE_PART_BYTES + 9];
 
-/* An image at a URL, of `width`, of which `parts` of two are there; its bytes begin with `width` too. */
+/* An image at a URL, of `width`, of which `parts` of two are stored. Its bytes begin with `width`. */
 static void put_image(const char *url, uint8_t width, unsigned parts)
 {
 	struct span  whole = span_of(pixels, sizeof pixels);
@@ -184,7 +184,7 @@ static enum err ask_image(const char *name, struct span known)
 	return on_PASS_IMAGE(&request, &outcome);
 }
 
-/* Which image it is; 0: none. */
+/* The number of the image; 0: none. */
 static unsigned image_shown(const char *name)
 {
 	enum err err = ask_image(name, span_of(NULL, 0));
@@ -205,7 +205,7 @@ static unsigned width_on_page(enum page_image image)
 	return shown.images[image].width;
 }
 
-Test(page, shows_the_pass_s_own_image_else_the_template_s)
+Test(page, shows_the_passs_own_image_or_the_templates)
 {
 	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
@@ -216,7 +216,7 @@ Test(page, shows_the_pass_s_own_image_else_the_template_s)
 	cr_expect(image_shown("title") == 0 && image_shown("") == 0);
 }
 
-Test(page, shows_no_other_image_for_one_that_was_never_fetched)
+Test(page, shows_no_other_image_instead_of_an_unfetched_one)
 {
 	appearance = "{\"title\":\"t\",\"logo\":\"" OWN "\"}";
 	put_template("\"appearance\":{\"logo\":\"" OURS "\",\"banner\":\"" OURS "\"},");
@@ -228,7 +228,7 @@ Test(page, shows_no_other_image_for_one_that_was_never_fetched)
 	cr_expect(image_shown("logo") == 8 && width_on_page(PAGE_IMAGE_LOGO) == 8);
 }
 
-Test(page, an_image_that_is_not_there_whole_is_none)
+Test(page, an_incomplete_image_is_not_shown)
 {
 	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
@@ -236,7 +236,7 @@ Test(page, an_image_that_is_not_there_whole_is_none)
 	cr_expect_eq(image_shown("logo"), 0);
 }
 
-Test(page, an_image_that_the_client_has_is_not_sent_again)
+Test(page, a_cached_image_is_not_sent_again)
 {
 	uint8_t hash[SHA256_BYTES];
 	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
@@ -252,7 +252,7 @@ Test(page, an_image_that_the_client_has_is_not_sent_again)
 	cr_expect_eq(answered()->via.array.ptr[1].type, MSGPACK_OBJECT_BIN);
 }
 
-Test(page, images_are_the_token_s_too)
+Test(page, images_are_selected_by_the_token)
 {
 	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	altered = true;

@@ -1,4 +1,5 @@
-/* actors/shard/pages.h: a process that its tables lead astray dies of it, and nobody believes them afterwards. */
+/* actors/shard/pages.h: a process that crashes on damaged tables dies, and the tables are not trusted
+ * afterwards. */
 #include "actors/shard/pages.h"
 
 #include "store/clean_mark.h"
@@ -11,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where LMDB's two heads say how large a page is: behind the page's own head and four other fields. */
+/* The position of the page size in LMDB's two meta pages: after the page's own header and four other
+ * fields. */
 enum { PAGE = 4096, HEADS = 2, PAGE_SIZE_AT = 16 + 24 };
 
 static struct test_dir test_dir;
@@ -50,7 +52,7 @@ static enum clean_mark trust_now(void)
 	return trust;
 }
 
-/* A sanitizer's handlers would only tell of it. */
+/* A sanitizer's signal handlers would only print a report. */
 static void watch(void)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
@@ -74,13 +76,13 @@ static int abort_in_child(void *user)
 	abort();
 }
 
-Test(pages, sound_tables_stay_believed)
+Test(pages, sound_tables_stay_trusted)
 {
 	cr_expect_eq(in_child(open_in_child, NULL), OK);
 	cr_expect_eq(trust_now(), CLEAN_MARK_OPEN);
 }
 
-Test(pages, a_page_size_of_nothing_kills_once_and_not_again)
+Test(pages, a_page_size_of_zero_crashes_only_once)
 {
 	for (size_t head = 0; head < HEADS; head++)
 		file_write(&test_dir, "db/data.mdb", head * PAGE + PAGE_SIZE_AT, span_of("\0\0\0\0", 4));
@@ -88,7 +90,7 @@ Test(pages, a_page_size_of_nothing_kills_once_and_not_again)
 	cr_expect_eq(trust_now(), CLEAN_MARK_NONE, "the next start would die of it again");
 }
 
-Test(pages, an_assertion_that_fails_ends_the_belief_too)
+Test(pages, a_failed_assertion_ends_the_trust_too)
 {
 	cr_expect_eq(in_child(abort_in_child, NULL), -SIGABRT);
 	cr_expect_eq(trust_now(), CLEAN_MARK_NONE);

@@ -1,4 +1,5 @@
-/* The end of an issuance, and images handed over: what PASS_ISSUE, IMAGE_PUT and IMAGE_NAME write. */
+/* The end of an issuance, and transfer of images: the rows that PASS_ISSUE, IMAGE_PUT and IMAGE_NAME
+ * write. */
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/pass/pass.h"
@@ -23,7 +24,7 @@ static struct buffer  payload;
 static struct request request;
 static struct outcome outcome;
 
-/* A pass that was begun with an idempotency key, which says 202 so far. */
+/* A pass created with an idempotency key, whose stored answer is 202 so far. */
 static void begin(void)
 {
 	struct issuing row = {.begun = {1}, .has_key = true, .logo = span_str("https://a/")};
@@ -87,7 +88,8 @@ static unsigned kept_flags(void)
 	return kept.recipe.flags;
 }
 
-/* What of a logo that was fetched at `fetched` a pass misses that began at `begun`, seconds both, when it is looked at. */
+/* Looks up a logo fetched at `fetched` for a pass created at `begun`, both in seconds. Returns what the
+ * pass still lacks. */
 static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
 {
 	struct image   logo = {.size = 1, .width = 1, .height = 1, .fetched = {fetched * US_PER_SEC}};
@@ -98,7 +100,7 @@ static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
 	return missing.image;
 }
 
-Test(pass_issue, takes_images_of_a_moment_ago_and_of_its_own_time)
+Test(pass_issue, accepts_recent_images_and_those_of_its_own_time)
 {
 	cr_expect_null(missing_at(1000, 1000, 1000 + IMAGE_FRESH_S - 1));
 	cr_expect_null(missing_at(1000, 1000, 100000), "fetched since it began, however long ago that is");
@@ -108,21 +110,21 @@ Test(pass_issue, takes_images_of_a_moment_ago_and_of_its_own_time)
 	cr_expect_str_eq(missing_at(1000, 1000 + IMAGE_FRESH_S, 1000 + IMAGE_FRESH_S), "logo");
 }
 
-Test(pass_issue, in_time_lets_the_key_say_so)
+Test(pass_issue, in_time_updates_the_keys_answer)
 {
 	cr_assert_eq(issue(true, NULL), OK);
 	expect_status(PASS_ISSUED);
 	cr_expect_eq(kept_flags(), 0);
 }
 
-Test(pass_issue, late_lets_the_key_say_what_was_said)
+Test(pass_issue, when_late_keeps_the_keys_first_answer)
 {
 	cr_assert_eq(issue(false, NULL), OK);
 	expect_status(PASS_ISSUED);
 	cr_expect_eq(kept_flags(), REPLY_ACCEPTED);
 }
 
-Test(pass_issue, leaves_a_key_alone_that_is_another_s_by_now)
+Test(pass_issue, does_not_change_a_reused_key)
 {
 	struct idempotency_row kept = {.recipe = {.what = RECIPE_PASS, .flags = REPLY_ACCEPTED, .number = 7},
 	                               .order = 2};
@@ -133,7 +135,7 @@ Test(pass_issue, leaves_a_key_alone_that_is_another_s_by_now)
 	cr_expect(kept.recipe.flags == REPLY_ACCEPTED && kept.recipe.number == 7);
 }
 
-Test(pass_issue, does_without_a_key_that_was_forgotten)
+Test(pass_issue, succeeds_without_an_evicted_key)
 {
 	struct idempotency_order order = {.order = 1};
 	memcpy(order.key, key, sizeof key);
@@ -143,7 +145,7 @@ Test(pass_issue, does_without_a_key_that_was_forgotten)
 	expect_status(PASS_ISSUED);
 }
 
-Test(pass_issue, that_fails_says_why)
+Test(pass_issue, that_fails_stores_the_reason)
 {
 	struct hot_at pass = {.account = account.id, .number = NUMBER};
 	struct body   body;
@@ -154,7 +156,7 @@ Test(pass_issue, that_fails_says_why)
 	cr_expect_eq(kept_flags(), REPLY_ACCEPTED);
 }
 
-Test(pass_issue, that_fails_says_as_much_as_the_pass_has_room_for)
+Test(pass_issue, that_fails_cuts_the_reason_to_the_size_limit)
 {
 	struct hot_at  pass = {.account = account.id, .number = NUMBER};
 	static uint8_t large[PASS_STORED_BYTES_MAX];
@@ -168,7 +170,7 @@ Test(pass_issue, that_fails_says_as_much_as_the_pass_has_room_for)
 	cr_expect(span_is(body.creation_error, "logo:"));
 }
 
-Test(pass_issue, happens_to_one_that_is_being_created_alone)
+Test(pass_issue, applies_only_to_passes_being_created)
 {
 	cr_assert_eq(issue(true, NULL), OK);
 	cr_expect_eq(issue(true, NULL), ERR_RESOURCE_CONFLICT);
@@ -211,7 +213,7 @@ static enum err name(const uint8_t hash[32], size_t size)
 	return err;
 }
 
-Test(pass_issue, image_is_named_when_all_of_it_is_there_alone)
+Test(pass_issue, image_is_named_only_when_complete)
 {
 	struct span  bytes = filler(1, IMAGE_PART_BYTES + 9), parts[] = {bytes, bytes};
 	struct image image;
@@ -233,7 +235,7 @@ Test(pass_issue, image_is_named_when_all_of_it_is_there_alone)
 
 /* Creations ------------------------------------------------------------------------------------------------ */
 
-/* One that names a logo which is not there. */
+/* A creation with a logo that is not stored. */
 static enum err create_with_logo(unsigned creating, unsigned issuing)
 {
 	static struct shard_facts facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
@@ -261,18 +263,18 @@ static enum err create_with_logo(unsigned creating, unsigned issuing)
 	request.zone = msgpack_zone_new(1024);
 	enum err err = on_PASS_CREATE(&request, &outcome);
 	msgpack_zone_free(request.zone);
-	s.staged = writes_none(&s.arena); /* what was not saved */
+	s.staged = writes_none(&s.arena); /* removes unsaved rows */
 	return err;
 }
 
-Test(pass_issue, creation_is_overloaded_when_the_account_has_too_many_under_way)
+Test(pass_issue, creation_is_overloaded_at_the_accounts_limit)
 {
 	cr_expect_eq(create_with_logo(ISSUING_ACCOUNT_MAX, 0), ERR_OVERLOADED);
 	cr_expect_neq(create_with_logo(ISSUING_ACCOUNT_MAX - 1, 0), ERR_OVERLOADED);
 	cr_expect(outcome.began);
 }
 
-Test(pass_issue, creation_is_overloaded_when_the_shard_has_too_many_under_way)
+Test(pass_issue, creation_is_overloaded_at_the_shards_limit)
 {
 	cr_expect_eq(create_with_logo(1, ISSUING_MAX), ERR_OVERLOADED);
 	cr_expect_eq(create_with_logo(1, ISSUING_MAX - 1), OK);

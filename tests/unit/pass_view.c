@@ -1,4 +1,4 @@
-/* What travels of a pass to its page: read as it was written, and nothing of another form is read. */
+/* The message with a pass for its page: it reads as it was written, and every other form is refused. */
 #include "schemas/pass_view.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@ static msgpack_unpacked unpacked;
 
 static enum err reopen(struct pass_view *got)
 {
-	msgpack_unpacked_destroy(&unpacked); /* the one before */
+	msgpack_unpacked_destroy(&unpacked); /* the previous value */
 	msgpack_unpacked_init(&unpacked);
 	cr_assert_eq(msgpack_unpack_next(&unpacked, (const char *)out.at, out.size, NULL),
 	             MSGPACK_UNPACK_SUCCESS);
@@ -72,7 +72,7 @@ Test(pass_view, numbers_beyond_their_range_are_refused)
 
 enum { SHOWN_ITEMS = 14 };
 
-/* One item after the other becomes a map, or is missing. */
+/* One item after the other is replaced by a map, or left out. */
 Test(pass_view, another_form_is_refused)
 {
 	struct pass_view want = sample(), got;

@@ -1,4 +1,4 @@
-/* http/peers.h: how many connections an address may have. */
+/* http/peers.h: the limit of connections per address. */
 #include "http/peers.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ static struct address peer_named(const char *text)
 	return peer;
 }
 
-Test(peers, are_told_apart_by_ipv4_address_or_ipv6_network)
+Test(peers, are_distinguished_by_ipv4_address_or_ipv6_network)
 {
 	static const struct {
 		const char *a, *b;
@@ -45,7 +45,7 @@ Test(peers, are_told_apart_by_ipv4_address_or_ipv6_network)
 	cr_expect_not(peer_of((struct sockaddr *)&local, &peer));
 }
 
-Test(peers, each_may_have_so_many_and_no_more)
+Test(peers, each_has_the_limit)
 {
 	struct peers  *peers;
 	struct address a = peer_named("192.0.2.1"), b = peer_named("2001:db8::1");
@@ -64,7 +64,7 @@ Test(peers, each_may_have_so_many_and_no_more)
 	cr_expect_null(peers);
 }
 
-Test(peers, a_limit_that_changes_counts_those_that_are_there)
+Test(peers, a_changed_limit_counts_open_connections)
 {
 	struct peers  *peers;
 	struct address a = peer_named("192.0.2.1");
@@ -80,7 +80,7 @@ Test(peers, a_limit_that_changes_counts_those_that_are_there)
 	peers_free(&peers);
 }
 
-/* More addresses than lines, by several threads: nobody's number is lost, whichever goes first. */
+/* More addresses than table rows, counted by several threads: no count is lost in any order. */
 enum { THREADS = 4, ADDRESSES = 10000 };
 static struct peers *shared;
 

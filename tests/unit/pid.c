@@ -1,10 +1,10 @@
-/* getpid() as we have it: remembered, and right in a child. */
+/* Our replacement of getpid(): cached, and right in a child. */
 #include <criterion/criterion.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From the program itself, where libzmq finds it too. */
+/* Called from the program itself, where libzmq finds it too. */
 Test(pid, is_the_kernels)
 {
 	cr_expect_eq(getpid(), (pid_t)syscall(SYS_getpid));

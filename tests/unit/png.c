@@ -1,4 +1,5 @@
-/* PNGs: what libpng makes is taken; whatever is cut, flipped or made up is not, and no pixel is unpacked for it. */
+/* PNG files: those of libpng are accepted; truncated, changed and invented ones are refused, and no pixel
+ * is decompressed. */
 #include "schemas/png.h"
 
 #include "schemas/buffer.h"
@@ -24,7 +25,7 @@ static void on_flush(png_structp png)
 	(void)png;
 }
 
-/* A file as libpng writes it. */
+/* A file written by libpng. */
 static struct span make(uint32_t width, uint32_t height, int colour, int depth)
 {
 	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
@@ -51,7 +52,7 @@ static void expect(struct span bytes, const char *want, const char *what)
 	cr_expect(want ? got && strstr(got, want) : !got, "%s: got %s", what, got ? got : "no fault");
 }
 
-Test(png, of_every_kind_is_taken)
+Test(png, of_every_kind_is_accepted)
 {
 	static const struct {
 		int colour, depth;
@@ -65,7 +66,7 @@ Test(png, of_every_kind_is_taken)
 	}
 }
 
-Test(png, is_bounded_a_side)
+Test(png, has_a_limit_of_each_side)
 {
 	expect(make(IMAGE_SIDE_MAX, 1, PNG_COLOR_TYPE_GRAY, 8), NULL, "as wide as may be");
 	expect(make(1, IMAGE_SIDE_MAX, PNG_COLOR_TYPE_GRAY, 8), NULL, "as high as may be");
@@ -73,18 +74,18 @@ Test(png, is_bounded_a_side)
 	expect(make(1, IMAGE_SIDE_MAX + 1, PNG_COLOR_TYPE_GRAY, 8), "too many pixels", "higher");
 }
 
-Test(png, cut_anywhere_is_none)
+Test(png, cut_anywhere_is_refused)
 {
 	struct span whole = make(20, 20, PNG_COLOR_TYPE_RGB, 8);
 	for (size_t size = 0; size < whole.size; size++) {
-		uint8_t *copy = malloc(size + 1); /* so that reading beyond it is seen */
+		uint8_t *copy = malloc(size + 1); /* exact size, so that a read beyond it is detected */
 		memcpy(copy, whole.at, size);
 		expect(span_of(copy, size), size < 8 ? "not a PNG" : "damaged", "cut");
 		free(copy);
 	}
 }
 
-Test(png, with_a_byte_changed_is_none)
+Test(png, with_a_changed_byte_is_refused)
 {
 	struct span whole = make(20, 20, PNG_COLOR_TYPE_RGB, 8);
 	for (size_t i = 0; i < whole.size; i++) {
@@ -95,7 +96,7 @@ Test(png, with_a_byte_changed_is_none)
 	}
 }
 
-Test(png, of_nothing_but_a_beginning_and_an_end_is_none)
+Test(png, with_only_a_beginning_and_an_end_is_refused)
 {
 	static const uint8_t empty[] = {0, 0, 0, 0, 'I', 'D', 'A', 'T', 0x35, 0xaf, 0x06, 0x1e};
 	static const uint8_t iend[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
@@ -112,8 +113,9 @@ Test(png, of_nothing_but_a_beginning_and_an_end_is_none)
 	expect(span_of(NULL, 0), "not a PNG", "nothing");
 }
 
-/* Sixteen million pixels in a few kilobytes: unpacking them would take a tenth of a second, looking takes none. */
-Test(png, is_not_unpacked)
+/* Sixteen million pixels in a few kilobytes: decompressing them would take a tenth of a second, the check
+ * takes almost no time. */
+Test(png, is_not_decompressed)
 {
 	struct span     whole = make(IMAGE_SIDE_MAX, IMAGE_SIDE_MAX, PNG_COLOR_TYPE_RGB_ALPHA, 8);
 	struct timespec begun, ended;

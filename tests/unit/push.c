@@ -1,4 +1,4 @@
-/* Pushing data.mdb to the disk: round by round while it changes, and not for nothing. */
+/* Writing data.mdb back to the disk: in rounds while it changes, and not without need. */
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -11,7 +11,7 @@ enum { PIECE = 1 << 12 };
 
 static struct scratch          s;
 static const struct account_id account = {{1, 2, 3}};
-static bool                    disk_failed; /* in the background: whoever waits for it is told, once */
+static bool                    disk_failed; /* in the background; the waiting thread is notified once */
 
 int __real_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
 int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
@@ -46,7 +46,7 @@ static void commit_something(void)
 	scratch_commit(&s);
 }
 
-/* Pieces until the end of the round; how many. */
+/* Writes pieces until the end of the round. Returns their number. */
 static unsigned round_of(struct db_push *push)
 {
 	unsigned pieces = 0;
@@ -57,12 +57,12 @@ static unsigned round_of(struct db_push *push)
 	return pieces;
 }
 
-Test(push, ends_when_all_is_pushed_and_begins_anew_with_the_next_commit)
+Test(push, ends_when_everything_is_written_and_restarts_with_the_next_commit)
 {
 	struct db_push push = {.at = 0};
 	commit_something();
 	cr_assert_gt(round_of(&push), 2);
-	cr_assert(!push.is_done); /* it is known when the next round would begin */
+	cr_assert(!push.is_done); /* the next round's start time is known */
 	cr_assert_eq(round_of(&push), 1);
 	cr_assert(push.is_done);
 	commit_something();
@@ -70,8 +70,8 @@ Test(push, ends_when_all_is_pushed_and_begins_anew_with_the_next_commit)
 	cr_assert(!push.is_done);
 }
 
-/* It may lie where the round has been already. */
-Test(push, goes_round_again_for_what_was_committed_meanwhile)
+/* The changed page may be in a part that the round has already written. */
+Test(push, does_another_round_for_commits_made_meanwhile)
 {
 	struct db_push push = {.at = 0};
 	commit_something();
@@ -85,7 +85,7 @@ Test(push, goes_round_again_for_what_was_committed_meanwhile)
 	cr_assert(push.is_done);
 }
 
-Test(push, hears_what_the_disk_said_while_it_changes_and_when_nothing_does)
+Test(push, detects_disk_errors_with_and_without_changes)
 {
 	struct db_push push = {.at = 0};
 	commit_something();
@@ -95,6 +95,6 @@ Test(push, hears_what_the_disk_said_while_it_changes_and_when_nothing_does)
 	cr_expect_eq(db_push(s.db, &push, PIECE), ERR_IO, "not only when the round is over");
 	while (!push.is_done)
 		cr_assert_eq(db_push(s.db, &push, PIECE), OK);
-	disk_failed = true; /* the kernel wrote by itself */
+	disk_failed = true; /* the kernel wrote it by itself */
 	cr_expect_eq(db_push(s.db, &push, PIECE), ERR_IO);
 }

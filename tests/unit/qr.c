@@ -1,4 +1,5 @@
-/* A QR code as SVG: drawn again from its path, it is what the library made; that readers understand it is a scenario's. */
+/* A QR code as SVG: drawn again from its path it equals the library's code. A scenario tests that readers
+ * can decode it. */
 #include "http/qr.h"
 
 #include "schemas/limits.h"
@@ -64,7 +65,7 @@ Test(qr, is_drawn_as_the_library_made_it)
 	same_as_the_library(longest);
 }
 
-Test(qr, of_nothing_or_too_much_is_refused)
+Test(qr, of_empty_or_too_long_text_is_refused)
 {
 	uint8_t text[PASS_ID_BYTES_MAX + 1];
 	memset(text, 'x', sizeof text);

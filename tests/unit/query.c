@@ -45,7 +45,7 @@ Test(query, gives_pairs_in_order_and_then_ends)
 	cr_expect_not(query_next(&rest, &name, &value));
 }
 
-Test(query, knows_the_forms_of_an_array)
+Test(query, accepts_the_forms_of_an_array)
 {
 	static const struct {
 		const char     *text, *name;

@@ -1,5 +1,5 @@
-/* Rate limits: a bucket holds a second's requests, fills at the account's rate, and is forgotten when that changes
- * nothing. What the table says is what a plain list of buckets that forgets nothing says. */
+/* Rate limits: a bucket holds one second's requests, is filled at the account's rate, and is removed when
+ * this changes nothing. The table is compared with a plain list of all buckets. */
 #include "actors/shard/engine/rate.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +26,7 @@ static struct account_id shop(unsigned number)
 	return (struct account_id){{1, (uint8_t)number, (uint8_t)(number >> 8), (uint8_t)(number >> 16)}};
 }
 
-/* How many of `tries` requests are let through at `us`. */
+/* The number of `tries` requests that are accepted at `us`. */
 static unsigned let_through(unsigned of, uint32_t per_second, int64_t us, unsigned tries)
 {
 	unsigned through = 0;
@@ -35,14 +35,14 @@ static unsigned let_through(unsigned of, uint32_t per_second, int64_t us, unsign
 	return through;
 }
 
-Test(rate, lets_a_seconds_requests_through_at_once)
+Test(rate, accepts_the_requests_of_a_second_at_once)
 {
 	cr_assert_eq(let_through(1, 3, 0, 10), 3);
 	cr_assert_eq(rates_admit(&rates, shop(1), 3, (wall_us){0}), ERR_RATE_LIMITED);
 	cr_assert_eq(let_through(2, 1, 0, 10), 1, "each account has its own");
 }
 
-Test(rate, fills_at_the_rate_and_not_beyond_a_second)
+Test(rate, is_filled_at_the_rate_up_to_one_second)
 {
 	cr_assert_eq(let_through(1, 4, 0, 10), 4);
 	cr_assert_eq(let_through(1, 4, 249999, 10), 0);
@@ -51,13 +51,13 @@ Test(rate, fills_at_the_rate_and_not_beyond_a_second)
 	cr_assert_eq(let_through(1, 4, 60 * US_PER_SEC, 10), 4);
 }
 
-Test(rate, none_is_no_limit_and_takes_no_room)
+Test(rate, no_limit_needs_no_bucket)
 {
 	cr_assert_eq(let_through(1, 0, 0, 1000), 1000);
 	cr_assert_eq(rates.count, 0);
 }
 
-Test(rate, a_changed_limit_holds_from_the_next_request_on)
+Test(rate, a_changed_limit_applies_to_the_next_request)
 {
 	cr_assert_eq(let_through(1, 100, 0, 10), 10);
 	cr_assert_eq(let_through(1, 2, 1, 10), 2, "lowered, what was left does not count");
@@ -73,7 +73,7 @@ Test(rate, refusals_earn_nothing_and_cost_nothing)
 	cr_assert(through >= 21 && through <= 22, "%u of 2 + 2 a second", through);
 }
 
-Test(rate, keeps_only_who_was_heard_of_in_the_last_second)
+Test(rate, keeps_buckets_of_the_last_second_only)
 {
 	for (unsigned i = 0; i < 1000; i++)
 		cr_assert_eq(let_through(i, 1, i, 2), 1);
@@ -83,11 +83,11 @@ Test(rate, keeps_only_who_was_heard_of_in_the_last_second)
 	cr_assert_eq(rates.count, 1);
 }
 
-Test(rate, has_a_bound_at_which_the_longest_idle_is_forgotten)
+Test(rate, evicts_the_longest_idle_bucket_at_its_limit)
 {
 	for (unsigned i = 0; i < RATED_ACCOUNTS_MAX; i++)
 		cr_assert_eq(let_through(i, 1, 0, 1), 1);
-	cr_assert_eq(let_through(0, 1, 1, 1), 0); /* now account 1 is the longest idle */
+	cr_assert_eq(let_through(0, 1, 1, 1), 0); /* now account 1 has been idle for the longest time */
 	cr_assert_eq(let_through(RATED_ACCOUNTS_MAX, 1, 1, 2), 1);
 	cr_assert_eq(rates.count, RATED_ACCOUNTS_MAX);
 	cr_assert_eq(let_through(0, 1, 1, 1), 0);
@@ -95,7 +95,7 @@ Test(rate, has_a_bound_at_which_the_longest_idle_is_forgotten)
 	cr_assert_eq(let_through(1, 1, 1, 1), 1);
 }
 
-Test(rate, forgetting_changes_nothing)
+Test(rate, eviction_does_not_change_results)
 {
 	enum { SHOPS = 50, STEPS = 20000 };
 	struct {

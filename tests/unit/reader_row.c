@@ -1,5 +1,5 @@
-/* Readers: found by id and by number, listed by id, and what no program of ours writes is damage; and how many may have a
- * name. */
+/* Rows of readers: found by id and by number, listed by id; rows that the program does not write are
+ * damage. Also the limit of named readers. */
 #include "actors/shard/command.h"
 #include "tests/unit/support.h"
 
@@ -73,7 +73,7 @@ Test(reader_row, reads_as_it_was_put)
 	cr_expect_eq(reader_row_get(s.view, account, 3, &got), ERR_DAMAGED);
 }
 
-Test(reader_row, names_come_in_the_order_of_ids_and_are_the_accounts_own)
+Test(reader_row, named_ones_are_listed_by_id_and_account)
 {
 	static const char *const ids[] = {"b", "aa", "a", "\xc3\xa9", "B"}, *const want[] = {"B", "aa",
 	                                                                                     "\xc3\xa9"};
@@ -90,7 +90,7 @@ Test(reader_row, names_come_in_the_order_of_ids_and_are_the_accounts_own)
 	cr_expect_eq(reader_name_next(s.view, account, &row), ERR_NOT_FOUND);
 }
 
-Test(reader_row, is_counted_and_goes)
+Test(reader_row, is_counted_and_can_be_deleted)
 {
 	struct reader_row got, row = some(1, "door", "");
 	put(account, row);
@@ -107,7 +107,7 @@ Test(reader_row, is_counted_and_goes)
 	cr_expect_eq(reader_row_get(s.view, account, 2, &got), OK);
 }
 
-Test(reader_row, without_its_name_it_goes_unless_a_scan_refers_to_it)
+Test(reader_row, is_deleted_without_a_name_unless_a_scan_refers_to_it)
 {
 	struct reader_row got, idle = some(1, "idle", "Idle"), used = some(2, "used", "Used");
 	idle.scans = 0;
@@ -156,7 +156,7 @@ static enum err delete_one(const char *id)
 	return command(on_READER_DELETE, args, &outcome);
 }
 
-Test(reader_row, so_many_may_have_a_name)
+Test(reader_row, named_ones_have_a_limit)
 {
 	struct scan_tally tally = {.readers = 1, .readers_named = READERS_NAMED_MAX - 1};
 	struct outcome    outcome;
@@ -174,7 +174,7 @@ Test(reader_row, so_many_may_have_a_name)
 	cr_expect_eq(name_one("silent", &outcome), OK, "there is room again");
 }
 
-Test(reader_row, knows_damage)
+Test(reader_row, reports_damage)
 {
 	struct reader_row row;
 	struct row_key    id = key_account(account), number = key_u32(account, 1);
@@ -184,10 +184,10 @@ Test(reader_row, knows_damage)
 	put(account, some(1, "x", "Name"));
 	cr_assert_eq(view_get(s.view, TABLE_READER_NAME, key_span(&id), &value), OK);
 	memcpy(bytes, value.at, value.size);
-	for (size_t size = 0; size <= 12; size++) /* the last: without a name */
+	for (size_t size = 0; size <= 12; size++) /* the last byte: without a name */
 		cr_expect_eq(reader_name_read(span_of(bytes, size), &row), ERR_DAMAGED, "%zu", size);
 	cr_expect_eq(reader_name_read(span_of(bytes, value.size), &row), OK);
-	bytes[0] = 0; /* no number */
+	bytes[0] = 0; /* number missing */
 	cr_expect_eq(reader_name_read(span_of(bytes, value.size), &row), ERR_DAMAGED);
 	for (size_t size = 0; size < 10; size++) {
 		enum err want = size == 8 ? OK : ERR_DAMAGED;

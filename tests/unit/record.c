@@ -1,5 +1,5 @@
-/* The journal record's codec: whole records read as they were written; anything else never reads as a record
- * of other content. */
+/* The codec of journal records: complete records read as they were written, and no other bytes read as a
+ * record with other contents. */
 #include "store/record.h"
 
 #include "schemas/bytes.h"
@@ -99,7 +99,7 @@ Test(record, reads_as_it_was_written)
 	cr_expect_eq(record_next(&got.writes, &arena, &write), ERR_NOT_FOUND);
 }
 
-/* The layout is on disk: each field where the header says it stands. */
+/* The layout is stored on disks: each field is at the documented position. */
 Test(record, has_the_layout_its_header_describes)
 {
 	struct record  record = write_sample();
@@ -118,7 +118,7 @@ Test(record, has_the_layout_its_header_describes)
 	cr_expect(!memcmp(b + RECORD_HEAD + 37, "\3\6\3\0key\2\3\0\2\0ab\xe8\xfd\1\0c", 19));
 }
 
-Test(record, with_any_bit_flipped_is_none)
+Test(record, with_any_flipped_bit_is_refused)
 {
 	struct record got;
 	uint8_t       padded[PADDED] = {0};
@@ -133,13 +133,14 @@ Test(record, with_any_bit_flipped_is_none)
 	cr_expect_eq(record_open(span_of(padded, sizeof padded), &got), OK);
 }
 
-Test(record, torn_anywhere_is_none)
+Test(record, torn_anywhere_is_refused)
 {
 	struct record got;
 	uint8_t       padded[PADDED] = {0};
 	write_sample();
 	for (size_t size = 0; size < bytes.size; size++) {
-		uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees a read behind the end */
+		uint8_t *exact = malloc(
+		    size + 1); /* exact size, so that a sanitizer detects a read beyond the end */
 		memcpy(exact, bytes.at, size);
 		enum err cut = record_open(span_of(exact, size), &got);
 		cr_expect(cut == ERR_MALFORMED || cut == ERR_NOT_FOUND, "cut at %zu gives %d", size, cut);
@@ -172,7 +173,7 @@ Test(record, of_another_version_or_kind_is_unsupported_only_if_intact)
 	}
 }
 
-Test(record, places_without_magic_hold_none)
+Test(record, bytes_without_magic_are_no_record)
 {
 	static const uint8_t zeros[PADDED];
 	struct record        got;
@@ -181,7 +182,7 @@ Test(record, places_without_magic_hold_none)
 	cr_expect_eq(record_open(span_of(NULL, 0), &got), ERR_NOT_FOUND);
 }
 
-Test(record, chain_tells_apart_what_came_before)
+Test(record, chain_depends_on_the_previous_record)
 {
 	struct record a = write_sample(), b = sample(), c = sample();
 	b.chain_before++;
@@ -193,7 +194,7 @@ Test(record, chain_tells_apart_what_came_before)
 	cr_expect_neq(b.chain, c.chain);
 }
 
-Test(record, room_is_whole_blocks)
+Test(record, size_is_rounded_up_to_blocks)
 {
 	static const uint64_t rows[][2] = {{0, 4096},         {1, 4096},
 	                                   {4096 - 88, 4096}, {4096 - 87, 8192},
@@ -213,7 +214,7 @@ static bool table_exists(unsigned table)
 	}
 }
 
-/* Operations that no writer of ours makes: `raw` alone, as the rest of a record. */
+/* Operations that the writer never makes: `raw` is the whole rest of a record. */
 static enum err next_of(const void *raw, size_t size)
 {
 	struct write write;
@@ -242,7 +243,7 @@ Test(record, refuses_unknown_tables_and_operations)
 	}
 }
 
-Test(record, refuses_operations_that_are_not_whole)
+Test(record, refuses_incomplete_operations)
 {
 	struct record record = write_sample();
 	unsigned      ends = 0;
@@ -261,7 +262,7 @@ Test(record, refuses_operations_that_are_not_whole)
 	cr_expect_eq(ends, OPERATIONS); /* between two of them, and before the first */
 }
 
-Test(record, refuses_counts_and_keys_that_none_of_ours_has)
+Test(record, refuses_counts_and_keys_that_are_never_written)
 {
 	uint8_t               raw[KEY_BYTES_MAX + 64] = {WRITE_PATCH, TABLE_HOT, 1, 0, 'k'};
 	static const unsigned counts[] = {0, PATCHES_MAX + 1, 255};
@@ -269,7 +270,7 @@ Test(record, refuses_counts_and_keys_that_none_of_ours_has)
 		raw[5] = (uint8_t)counts[i];
 		cr_expect_eq(next_of(raw, sizeof raw), ERR_MALFORMED, "%u patches", counts[i]);
 	}
-	raw[5] = PATCHES_MAX; /* of no bytes each */
+	raw[5] = PATCHES_MAX; /* with empty keys and values */
 	cr_expect_eq(next_of(raw, sizeof raw), OK);
 	raw[0] = WRITE_DEL;
 	for (unsigned size = 0; size <= KEY_BYTES_MAX + 1; size++) {

@@ -1,5 +1,6 @@
-/* Recovery after a crash: what was durable is there, what was not is gone, and damage is refused. A crash is made in two
- * ways: the directory is copied while the store is open, or the process that has it open ends without a word. */
+/* Recovery after a crash: durable records are present, others are gone, and damage is refused. A crash is
+ * made in two ways: the directory is copied while the store is open, or the process ends without closing
+ * it. */
 #include "tests/unit/shop.h"
 
 #include "store/recover.h"
@@ -29,7 +30,7 @@ Test(recover, durable_records_are_replayed_though_never_committed)
 	cr_expect(is_missing(100));
 }
 
-/* Durable, committed, or both for a part; then the process is gone. */
+/* The records are durable, some are also committed; then the process ends. */
 static int die_after_thirty(void *user)
 {
 	unsigned committed = *(unsigned *)user;
@@ -41,7 +42,7 @@ static int die_after_thirty(void *user)
 	_exit(33);
 }
 
-Test(recover, survives_the_end_of_its_process_between_journal_and_commit)
+Test(recover, survives_a_crash_between_journal_and_commit)
 {
 	static const unsigned committed[] = {0, 1, 17, 30};
 	for (unsigned i = 0; i < 4; i++) {
@@ -68,7 +69,8 @@ static int leave_much_to_replay(void *user)
 static int open_and_stop(void *user)
 {
 	struct rlimit limit = {*(rlim_t *)user, RLIM_INFINITY};
-	must(!setrlimit(RLIMIT_FSIZE, &limit)); /* the write that reaches it is short, one beyond it kills */
+	must(!setrlimit(RLIMIT_FSIZE,
+	                &limit)); /* the write that reaches it is short; one beyond it kills the process */
 	enum err err = shop_open(&test_dir, false, &store, &report);
 	_exit(err == ERR_IO ? 1 : err ? 2 : 0);
 }
@@ -86,9 +88,9 @@ static struct applied applied_of(const struct test_dir *at)
 	return applied;
 }
 
-/* A disk that ends ever later: replay fails within ever later commits, and each goes on from the one before.
- */
-Test(recover, replay_that_dies_goes_on_where_it_was)
+/* The file size limit rises step by step. Replay fails at ever later commits, and each attempt continues
+ * from the previous one. */
+Test(recover, interrupted_replay_continues)
 {
 	unsigned deaths = 0, stages = 0;
 	uint64_t applied = 1;
@@ -129,8 +131,9 @@ Test(recover, an_unacknowledged_torn_record_is_cut)
 	cr_expect(holds(1, 9000) && holds(2, 50));
 }
 
-/* A tail at the beginning of a segment: the segment goes with it, and what is written next stands in a blank one. */
-Test(recover, a_torn_record_at_a_segment_s_beginning_leaves_nothing_behind)
+/* An incomplete record at the beginning of a segment: the segment is removed with it, and the next record
+ * is in a blank one. */
+Test(recover, a_torn_record_at_a_segments_beginning_removes_the_segment)
 {
 	uint8_t *bytes;
 	open_ok(&test_dir);
@@ -147,7 +150,7 @@ Test(recover, a_torn_record_at_a_segment_s_beginning_leaves_nothing_behind)
 	cr_expect(holds(4, 60000) && is_missing(5));
 	save(5, 10);
 	size_t size = file_read(&copy, torn.name, &bytes);
-	for (size_t at = 3 * RECORD_ALIGN; at < size; at++) /* behind the epoch and the new fifth */
+	for (size_t at = 3 * RECORD_ALIGN; at < size; at++) /* after the epoch and the new fifth */
 		cr_assert_eq(bytes[at], 0, "byte %zu", at);
 	free(bytes);
 }
@@ -189,7 +192,7 @@ Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
 
 /* Tables brought up along a journal ------------------------------------------------------------------------ */
 
-Test(recover, catching_up_ends_where_it_was_told_to_and_can_be_stopped)
+Test(recover, catching_up_ends_at_its_target_and_can_be_stopped)
 {
 	struct progress progress = {.stop = true};
 	struct db      *db;

@@ -1,5 +1,5 @@
-/* Rewards: rows that were written read the same, and what no program of ours writes is damage; terms as callers give them;
- * slugs among thousands of one name. */
+/* Rewards: rows read as they were written, and rows that the program does not write are damage; the terms
+ * of requests; slugs among thousands of one name. */
 #include "actors/shard/reward/reward.h"
 #include "tests/unit/support.h"
 
@@ -108,7 +108,7 @@ Test(reward, rows_are_found_by_family_and_by_slug)
 	cr_expect_eq(reward_get(s.view, account.id, 9, &got), ERR_NOT_FOUND);
 }
 
-Test(reward, rows_come_in_the_order_of_making_and_are_the_accounts_own)
+Test(reward, rows_are_listed_in_order_of_creation_and_by_account)
 {
 	static const uint32_t families[] = {1, 2, 255, 256, 65536, UINT32_MAX};
 	struct reward         got = {.family = 0};
@@ -178,7 +178,7 @@ struct wrong {
 	uint8_t byte;
 };
 
-Test(reward, what_is_no_row_is_damage)
+Test(reward, invalid_rows_are_damage)
 {
 	static const struct wrong rows[] = {{0, 2}, {1, 1}, {2, 1}, {3, 1}};
 	uint8_t                   value[REWARD_BYTES_MAX + 1] = {0};
@@ -201,7 +201,7 @@ Test(reward, what_is_no_row_is_damage)
 	cr_expect_eq(reward_read(span_of(value, size), &got), ERR_DAMAGED, "no version");
 }
 
-Test(reward, what_is_no_version_is_damage)
+Test(reward, invalid_versions_are_damage)
 {
 	static const struct wrong rows[] = {{0, 0}, {0, 2},  {1, 2},  {2, 3}, {3, 2}, {4, 3}, {4, 0},
 	                                    {5, 0}, {5, 81}, {5, 10}, {6, 0}, {7, 4}, {8, 0}, {20, 0}};
@@ -222,7 +222,7 @@ Test(reward, what_is_no_version_is_damage)
 	             ERR_DAMAGED);
 }
 
-Test(reward, a_tally_is_zeros_until_it_is_put)
+Test(reward, absent_counts_are_zeros)
 {
 	struct reward_tally tally = {1, 2, 3, 4, 5, 6}, got;
 	uint8_t             value[REWARD_TALLY_BYTES] = {0};
@@ -237,7 +237,7 @@ Test(reward, a_tally_is_zeros_until_it_is_put)
 
 /* Terms -------------------------------------------------------------------------------------------------- */
 
-/* The terms of a body, {name, kind, ...} in their order, out of pieces of JSON: NULL is nil, "..." a string. */
+/* The terms of a body, {name, kind, ...} in order, from pieces of JSON: NULL is nil, "..." a string. */
 enum { NAME, KIND, ABOUT, REPEAT, ALLOWANCE, LIMIT, EXPIRATION, TERMS };
 
 static msgpack_object text_object(const char *text)
@@ -272,10 +272,10 @@ static enum err take_expiration(const char *kind, const char *window, const char
 	return reward_take(&request, &outcome, terms, row);
 }
 
-Test(reward, each_expiration_has_what_its_kind_asks_for_and_no_more)
+Test(reward, each_expiration_has_exactly_the_members_of_its_kind)
 {
 	static const struct {
-		const char *kind, *window, *end, *blamed; /* NULL: it is right */
+		const char *kind, *window, *end, *blamed; /* NULL: valid */
 	} rows[] = {
 	    {"\"none", NULL, NULL, NULL},
 	    {"\"none", "1", NULL, "expiration.window_seconds"},
@@ -321,7 +321,7 @@ Test(reward, each_expiration_has_what_its_kind_asks_for_and_no_more)
 	          !row.window_seconds);
 }
 
-Test(reward, what_is_left_out_has_its_default)
+Test(reward, omitted_terms_have_defaults)
 {
 	struct reward_version row;
 	cr_assert_eq(take_expiration("\"none", NULL, NULL, &row), OK);
@@ -368,7 +368,7 @@ Test(reward, a_slug_is_found_among_thousands_of_one_name)
 	expect_drawn("a_b_7");
 }
 
-/* Who takes slugs that a search would look at first gains nothing. */
+/* Slugs chosen to be in the way of the search do not slow it down. */
 Test(reward, a_slug_is_found_between_those_that_were_chosen)
 {
 	char text[32];

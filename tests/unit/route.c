@@ -24,7 +24,7 @@ Test(route, every_row_is_found_by_its_own_path)
 		const struct route *row = route_row(i);
 		char                path[128];
 		size_t              size = 0;
-		for (const char *at = row->path; *at; at++) { /* `{name}` itself will do as a segment */
+		for (const char *at = row->path; *at; at++) { /* `{name}` itself is a valid segment */
 			must(size + 1 < sizeof path);
 			path[size++] = *at;
 		}
@@ -35,7 +35,7 @@ Test(route, every_row_is_found_by_its_own_path)
 	}
 }
 
-Test(route, takes_the_segments_out_of_the_path)
+Test(route, returns_the_ids_of_the_path)
 {
 	cr_assert_eq(find("POST", "/v1/passes/a%2Fb/loyalty"), OK);
 	cr_expect_eq(match.route->message, MSG_PASS_LOYALTY);
@@ -71,7 +71,7 @@ Test(route, other_paths_are_not_found)
 	}
 }
 
-Test(route, another_method_is_told_which_ones_there_are)
+Test(route, another_method_gets_the_allowed_ones)
 {
 	char                     allow[ALLOW_TEXT];
 	static const char *const methods[] = {"PUT", "OPTIONS", "get", "", "PATCHX"};

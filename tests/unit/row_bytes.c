@@ -1,5 +1,5 @@
-/* Rows of cards, readers and subscriptions: each key and value of their tables, byte for byte, in the order of keys. These
- * bytes are on disks and in journals, so they stay as they are when the code that writes them changes. */
+/* Rows of cards, readers and subscriptions: each key and value of their tables byte for byte, in the order
+ * of keys. These bytes are on disks and in journals, so code changes must not change them. */
 #include "tests/unit/support.h"
 
 #include "store/card.h"
@@ -50,7 +50,7 @@ static void expect_bytes(const char *what, struct span got, struct span want)
 		             want.at[i]);
 }
 
-/* All rows of the table. Staged writes are not among them. */
+/* All committed rows of the table. */
 static void expect_rows(enum table table, const struct golden *rows, size_t count)
 {
 	struct view_row row;

@@ -1,4 +1,4 @@
-/* A session while it lasts: how it comes up, how calls leave and answers come, and what credit allows. */
+/* A session: how it is established, how calls are sent and answered, and what credit allows. */
 #include "schemas/api/image.h"
 #include "tests/unit/callee.h"
 #include "tests/unit/patience.h"
@@ -8,9 +8,9 @@
 TestSuite(rpc_session, .init = begin, .fini = end);
 TestSuite(rpc, .init = begin_up, .fini = end);
 
-/* ---- coming up ---- */
+/* ---- establishing ---- */
 
-Test(rpc_session, says_who_it_is_and_comes_up_with_the_welcome)
+Test(rpc_session, identifies_itself_and_is_established_by_the_welcome)
 {
 	uint64_t id = 0;
 	cr_expect_eq(rpc_state(rpc), RPC_DOWN);
@@ -37,7 +37,7 @@ Test(rpc_session, repeats_its_hello_every_half_second)
 	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK);
 	later.v += 501 * US_PER_MS;
 	cr_expect(callee_gets(FRAME_HELLO));
-	/* Both are welcomed; the second changes nothing. */
+	/* Both HELLOs are welcomed; the second welcome changes nothing. */
 	callee_welcomes(EPOCH, 1, 1 << 20);
 	callee_welcomes(EPOCH, 1, 1 << 20);
 	cr_assert(pump_until_state(RPC_UP));
@@ -51,7 +51,7 @@ Test(rpc_session, repeats_its_hello_every_half_second)
 
 /* ---- calls and answers ---- */
 
-Test(rpc, gathers_calls_into_one_message_and_gives_each_its_answer)
+Test(rpc, batches_calls_and_matches_their_answers)
 {
 	uint64_t    ids[3];
 	struct call got;
@@ -90,7 +90,7 @@ Test(rpc, sends_nothing_for_an_aborted_call)
 	cr_expect_eq(rpc_outstanding(rpc), 1);
 }
 
-Test(rpc, passes_parts_on_until_the_last)
+Test(rpc, delivers_parts_until_the_last)
 {
 	uint64_t id = call(MSG_PASS_LIST, 7);
 	flush();
@@ -105,18 +105,18 @@ Test(rpc, passes_parts_on_until_the_last)
 	cr_expect(ends[1].flags == REPLY_MORE && ends[2].flags == 0);
 }
 
-Test(rpc, ignores_answers_to_calls_that_are_not_there)
+Test(rpc, ignores_answers_without_a_call)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	callee_replies(EPOCH, id, OK, 0);
 	callee_replies(EPOCH, id, OK, 0);          /* a second time */
-	callee_replies(EPOCH, id + 1, OK, 0);      /* a place that is free */
-	callee_replies(EPOCH, id + 100000, OK, 0); /* no place at all */
+	callee_replies(EPOCH, id + 1, OK, 0);      /* an unused slot */
+	callee_replies(EPOCH, id + 100000, OK, 0); /* not a slot */
 	callee_replies(EPOCH, 0, OK, 0);
 	cr_assert(pump_until_ends(1));
-	uint64_t next = call(MSG_PASS_GET, 2); /* its place was taken before */
+	uint64_t next = call(MSG_PASS_GET, 2); /* its slot was used before */
 	cr_expect_neq(next, id);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
@@ -128,7 +128,7 @@ Test(rpc, ignores_answers_to_calls_that_are_not_there)
 	cr_expect_eq(rpc_state(rpc), RPC_UP);
 }
 
-Test(rpc, keeps_quiet_about_a_forgotten_call_but_keeps_its_credit)
+Test(rpc, a_forgotten_call_is_not_reported_but_uses_credit)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
@@ -142,19 +142,20 @@ Test(rpc, keeps_quiet_about_a_forgotten_call_but_keeps_its_credit)
 	cr_expect_eq(end_count, 0);
 }
 
-Test(rpc, lets_a_callback_call_again)
+Test(rpc, a_callback_can_make_a_call)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	call_again = true;
 	callee_replies(EPOCH, id, OK, 0);
-	cr_assert(callee_gets(FRAME_CALLS)); /* without a flush of ours */
+	cr_assert(callee_gets(FRAME_CALLS)); /* without an explicit flush */
 	cr_expect(frame.count == 1 && end_count == 1);
 }
 
-/* Now and then a send takes the wake-up of what has just come with it: who sends and then sleeps has to ask. */
-Test(rpc, says_after_a_send_that_something_has_come)
+/* A send may consume the wake-up of a message that arrives with it. A loop that sends and then sleeps has
+ * to check. */
+Test(rpc, reports_after_a_send_that_a_message_has_arrived)
 {
 	struct pollfd woken = {.fd = rpc_fd(rpc), .events = POLLIN};
 	uint64_t      id = call(MSG_PASS_GET, 1);
@@ -171,9 +172,9 @@ Test(rpc, says_after_a_send_that_something_has_come)
 	cr_expect_not(rpc_waiting(rpc));
 }
 
-/* ---- a loop that says what was readable ---- */
+/* ---- a loop that reports readable descriptors ---- */
 
-static mono_us still; /* no time passes, so that nothing is looked at for its sake */
+static mono_us still; /* no time passes, so that nothing is checked because of time */
 
 static bool pump_still(void)
 {
@@ -186,7 +187,7 @@ static bool fills(int fd)
 	return poll(&woken, 1, patience_ms(3000)) == 1;
 }
 
-/* One call is with the callee, and everything has been looked at. */
+/* One call is with the callee, and everything has been checked. */
 static uint64_t heed_wakes(void)
 {
 	rpc_heeds_wakes(rpc);
@@ -199,7 +200,7 @@ static uint64_t heed_wakes(void)
 	return id;
 }
 
-Test(rpc, looks_for_answers_where_it_was_woken)
+Test(rpc, reads_only_channels_that_woke_it)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
 	cr_assert(fills(rpc_fd(rpc)));
@@ -213,7 +214,7 @@ Test(rpc, looks_for_answers_where_it_was_woken)
 	expect_end(0, 1, OK);
 }
 
-Test(rpc, looks_for_answers_whose_wake_a_send_may_have_swallowed)
+Test(rpc, reads_channels_whose_wake_up_a_send_may_have_consumed)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
 	cr_assert(fills(rpc_fd(rpc)));
@@ -224,7 +225,7 @@ Test(rpc, looks_for_answers_whose_wake_a_send_may_have_swallowed)
 	expect_end(0, 1, OK);
 }
 
-Test(rpc, looks_at_everything_from_time_to_time)
+Test(rpc, reads_every_channel_from_time_to_time)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
 	cr_assert(fills(rpc_fd(rpc)));
@@ -233,7 +234,7 @@ Test(rpc, looks_at_everything_from_time_to_time)
 	cr_assert_eq(end_count, 1);
 }
 
-Test(rpc, goes_on_looking_where_its_budget_ended)
+Test(rpc, continues_where_its_budget_ended)
 {
 	uint64_t id = heed_wakes();
 	for (int i = 0; i < 3; i++)
@@ -247,8 +248,8 @@ Test(rpc, goes_on_looking_where_its_budget_ended)
 	cr_expect_eq(end_count, 3);
 }
 
-/* Three arrive; a turn takes in no more when there are 256 KiB of them. */
-Test(rpc, takes_in_few_large_answers_in_a_turn)
+/* Three arrive; a turn accepts no more than 256 KiB. */
+Test(rpc, accepts_few_large_answers_in_a_turn)
 {
 	uint64_t id = heed_wakes();
 	for (int i = 0; i < 3; i++)
@@ -263,7 +264,7 @@ Test(rpc, takes_in_few_large_answers_in_a_turn)
 	cr_expect_eq(end_count, 3);
 }
 
-Test(rpc, looks_at_the_link_when_that_was_woken)
+Test(rpc, checks_the_connection_when_it_woke_the_loop)
 {
 	(void)heed_wakes();
 	channel_close(&callee);
@@ -304,7 +305,7 @@ Test(rpc, serves_the_calls_of_the_other_side)
 
 /* ---- credit ---- */
 
-Test(rpc_session, has_no_more_calls_outstanding_than_its_credit)
+Test(rpc_session, outstanding_calls_are_limited_by_credit)
 {
 	uint64_t first = 0, id = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
@@ -345,8 +346,8 @@ Test(rpc_session, counts_the_bytes_of_its_calls_too)
 	cr_expect_eq(end_count, 3);
 }
 
-/* A callee that stands still keeps in memory what it was sent, for however long. */
-Test(rpc_session, does_not_get_credit_back_for_what_was_not_received)
+/* A stopped callee keeps what it was sent in memory, for any time. */
+Test(rpc_session, unreceived_bytes_return_no_credit)
 {
 	uint64_t id = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
@@ -371,7 +372,7 @@ Test(rpc_session, does_not_get_credit_back_for_what_was_not_received)
 	cr_expect_eq(end_count, 3);
 }
 
-Test(rpc_session, is_over_when_more_was_received_than_sent)
+Test(rpc_session, a_receipt_for_more_than_was_sent_ends_the_session)
 {
 	struct frame_out out = {0};
 	(void)frame_seal_replies(&out, EPOCH);
@@ -382,7 +383,7 @@ Test(rpc_session, is_over_when_more_was_received_than_sent)
 	cr_expect(callee_gets(FRAME_HELLO));
 }
 
-Test(rpc_session, is_begun_by_its_own_welcome_alone)
+Test(rpc_session, is_established_only_by_its_own_welcome)
 {
 	mono_us first;
 	cr_assert(callee_gets(FRAME_HELLO));
@@ -405,7 +406,7 @@ Test(rpc_session, is_begun_by_its_own_welcome_alone)
 
 /* ---- receipts ---- */
 
-Test(rpc, tells_what_it_has_received)
+Test(rpc, sends_receipts)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
@@ -428,7 +429,7 @@ Test(rpc, tells_what_it_has_received)
 	cr_expect_eq(frame.taken, callee_sent, "told along with a call");
 }
 
-Test(rpc, tells_what_it_has_received_when_asked)
+Test(rpc, sends_a_receipt_on_request)
 {
 	struct frame_out out = {0};
 	(void)frame_seal_replies(&out, EPOCH);
@@ -439,7 +440,7 @@ Test(rpc, tells_what_it_has_received_when_asked)
 	cr_expect_eq(end_count, 0);
 }
 
-Test(rpc_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)
+Test(rpc_session, splits_the_calls_of_a_turn_into_valid_frames)
 {
 	uint64_t id = 0;
 	unsigned got = 0, frames = 0;

@@ -1,11 +1,11 @@
-/* What is told of calls that are not answered: the session ended, or their time is up. */
+/* The results of unanswered calls: the session ended, or their deadline passed. */
 #include "tests/unit/callee.h"
 
 TestSuite(rpc_end, .init = begin_up, .fini = end);
 
 /* ---- the end of a session ---- */
 
-Test(rpc_end, a_lost_connection_tells_what_is_known_of_each_call)
+Test(rpc_end, a_lost_connection_reports_each_calls_result)
 {
 	(void)call(MSG_PASS_LOYALTY, 1);
 	(void)call(MSG_PASS_GET, 2);
@@ -22,7 +22,7 @@ Test(rpc_end, a_lost_connection_tells_what_is_known_of_each_call)
 	cr_expect_eq(rpc_state(rpc), RPC_DOWN);
 	cr_expect_eq(rpc_outstanding(rpc), 0);
 
-	/* It comes back, as another process; nothing of before is sent to it. */
+	/* The peer comes back as another process. Nothing queued earlier is sent to it. */
 	cr_assert_eq(channel_bind(&callee, endpoint), OK);
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH + 1, 100, 1 << 20);
@@ -34,24 +34,24 @@ Test(rpc_end, a_lost_connection_tells_what_is_known_of_each_call)
 	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK);
 }
 
-Test(rpc_end, reads_what_had_arrived_before_the_connection_was_lost)
+Test(rpc_end, answers_received_before_the_loss_are_read)
 {
 	uint64_t first = call(MSG_PASS_LOYALTY, 1);
 	(void)call(MSG_PASS_LOYALTY, 2);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	callee_replies(EPOCH, first, OK, 0);
-	cr_assert(within_time(rpc_waiting(rpc))); /* closing drops what has not left */
+	cr_assert(within_time(rpc_waiting(rpc))); /* closing drops unsent messages */
 	channel_close(&callee);
-	usleep(50000); /* most often the answer and the loss are both there when it looks */
+	usleep(50000); /* usually the answer and the loss are both present at the check */
 	cr_assert(pump_until_ends(2));
 	expect_end(0, 1, OK);
 	expect_end(1, 2, ERR_OUTCOME_UNKNOWN);
 }
 
-Test(rpc_end, another_epoch_ends_the_session_after_what_it_brought)
+Test(rpc_end, another_epoch_ends_the_session_after_its_answers)
 {
-	later.v += US_PER_SEC; /* the first HELLO is long past */
+	later.v += US_PER_SEC; /* the first HELLO was sent long ago */
 	uint64_t refused = call(MSG_PASS_LOYALTY, 1);
 	uint64_t answered = call(MSG_PASS_LOYALTY, 2);
 	(void)call(MSG_PASS_LOYALTY, 3);
@@ -59,7 +59,7 @@ Test(rpc_end, another_epoch_ends_the_session_after_what_it_brought)
 	cr_assert(callee_gets(FRAME_CALLS));
 	callee_replies(EPOCH + 1, refused, ERR_SHARD_UNAVAILABLE, 0);
 	callee_replies(EPOCH, answered, OK, 0);
-	usleep(50000); /* both are there */
+	usleep(50000); /* both are present */
 	cr_assert(pump_until_ends(3));
 	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
 	expect_end(1, 2, OK);
@@ -88,9 +88,9 @@ Test(rpc_end, a_frame_that_cannot_be_read_ends_the_session)
 		size_t      size;
 	} rows[] = {{"\xc1", 1},
 	            {"", 0},
-	            {"\x94\x04\x29\x00\x91\x01", 6},      /* REPLIES, one of which is none */
+	            {"\x94\x04\x29\x00\x91\x01", 6},      /* REPLIES with an invalid item */
 	            {"\x96\x01\x02\x01\x00\x01\x01", 7},  /* HELLO */
-	            {"\x96\x03\x29\x00\x01\x01\x90", 7}}; /* CALLS, to one that serves none */
+	            {"\x96\x03\x29\x00\x01\x01\x90", 7}}; /* CALLS to a peer that serves none */
 	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
 		later.v += US_PER_SEC;
 		(void)call(MSG_PASS_LOYALTY, i);
@@ -113,7 +113,7 @@ Test(rpc_end, a_call_ends_a_grace_after_its_deadline)
 	(void)call(MSG_PASS_GET, 2);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
-	later.v += CALL_DEADLINE_GRACE_MS * US_PER_MS; /* a call has a second */
+	later.v += CALL_DEADLINE_GRACE_MS * US_PER_MS; /* a call has one second */
 	pump();
 	cr_expect_eq(end_count, 0);
 	later.v += US_PER_SEC + 100 * US_PER_MS;
@@ -128,7 +128,7 @@ Test(rpc_end, a_call_ends_a_grace_after_its_deadline)
 	cr_expect_eq(rpc_state(rpc), RPC_UP);
 }
 
-Test(rpc_end, a_call_that_was_never_flushed_was_certainly_not_done)
+Test(rpc_end, a_call_that_was_never_flushed_was_not_executed)
 {
 	(void)call(MSG_PASS_LOYALTY, 1);
 	later.v += 3 * US_PER_SEC;

@@ -1,4 +1,5 @@
-/* Activation rules: which files are one, what their rows are, which rules a fact sets off, and in what order they act. */
+/* Activation rules: valid files, their rows, which rules an event triggers, and the order of their
+ * actions. */
 #include "actors/shard/rule/rule.h"
 #include "tests/unit/support.h"
 
@@ -90,7 +91,7 @@ static enum err read_file(const char *text, struct rule *rule)
 #define ADD                      "\"actions\":[{\"type\":\"add_balance\",\"amount\":1}]"
 #define CASE(conditions, action) HEAD "\"conditions\":{" conditions "},\"actions\":[{" action "}]}"
 
-Test(rule, file_is_written_again_as_it_means)
+Test(rule, file_is_written_in_normal_form)
 {
 	static const char *const files[][2] = {
 	    {HEAD ADD "}",
@@ -120,7 +121,7 @@ Test(rule, file_is_written_again_as_it_means)
 	}
 }
 
-Test(rule, file_that_is_wrong_is_told_where)
+Test(rule, invalid_file_is_reported_with_the_member)
 {
 	static const char *const files[][2] = {
 	    {"[]", "file"},
@@ -164,7 +165,7 @@ Test(rule, file_that_is_wrong_is_told_where)
 	}
 }
 
-Test(rule, of_another_event_than_a_scan_has_no_conditions_on_scans)
+Test(rule, conditions_on_scans_need_the_scan_event)
 {
 	static const char *const conditions[] = {"every_n_scans\":3", "reader_id\":\"r\""};
 	for (unsigned i = 0; i < 2 * 2; i++) {
@@ -179,7 +180,7 @@ Test(rule, of_another_event_than_a_scan_has_no_conditions_on_scans)
 
 /* Rows --------------------------------------------------------------------------------------------------- */
 
-Test(rule, rows_read_as_they_were_put_in_order_and_are_the_accounts_own)
+Test(rule, rows_read_as_they_were_put_in_order_and_by_account)
 {
 	static char     large[5000];
 	struct buffer   room = {0};
@@ -217,7 +218,7 @@ Test(rule, rows_are_as_they_are_described)
 	cr_expect_eq(rule_row_read(span_of(other, sizeof other), &row), ERR_DAMAGED);
 }
 
-Test(rule, knows_whom_it_has_fired_for)
+Test(rule, stores_the_passes_that_it_fired_for)
 {
 	bool        fired = true;
 	struct uuid rule = {{1}};
@@ -231,7 +232,8 @@ Test(rule, knows_whom_it_has_fired_for)
 	cr_expect(rule_fired_get(s.view, neighbour, rule, 7, &fired) == OK && !fired);
 }
 
-/* What a fact sets off ----------------------------------------------------------------------------------- */
+/* Triggers
+ * ------------------------------------------------------------------------------------------------ */
 
 static void load(void)
 {
@@ -250,14 +252,14 @@ static struct hot_at the_pass(void)
 	return pass;
 }
 
-/* Of the condition, with the pass as it is changed: is the rule set off? */
+/* True if a rule with this condition is triggered by a change that leaves the pass in this state. */
 struct judged {
 	const char *conditions, *reader;
 	struct hot  pass;
 	bool        want;
 };
 
-Test(rule, conditions_are_held_against_the_pass_as_the_fact_leaves_it)
+Test(rule, conditions_are_evaluated_after_the_change)
 {
 	static const struct judged rows[] = {
 	    {"", "", {.template = 1}, true},
@@ -327,7 +329,7 @@ static void run_all(void)
 	scratch_save(&s);
 }
 
-Test(rule, actions_run_in_order_and_those_that_cannot_are_skipped)
+Test(rule, actions_run_in_order_and_impossible_ones_are_skipped)
 {
 	put(id, 3, ADDS(BY(1) "," BY(-100) "," BY(2)));
 	put(id, 1, ADDS(BY(-6) "," BY(9007199254740991)));
@@ -336,7 +338,7 @@ Test(rule, actions_run_in_order_and_those_that_cannot_are_skipped)
 	expect_history((const int64_t[]){9007199254740991, -4, 1, -100, 2}, 5);
 }
 
-Test(rule, that_is_inactive_or_another_accounts_does_nothing)
+Test(rule, inactive_and_other_accounts_rules_do_nothing)
 {
 	put(id, 1, "{\"name\":\"R\",\"active\":false,\"event\":\"pass.created\"," ADD "}");
 	put(neighbour, 2, ADDS(BY(1)));
@@ -344,7 +346,7 @@ Test(rule, that_is_inactive_or_another_accounts_does_nothing)
 	expect_history(NULL, 0);
 }
 
-Test(rule, that_fires_once_has_fired_when_something_was_done)
+Test(rule, once_per_pass_is_used_up_by_any_action)
 {
 	bool fired = true;
 	put(id, 1,
@@ -361,7 +363,7 @@ Test(rule, that_fires_once_has_fired_when_something_was_done)
 	expect_history((const int64_t[]){3}, 1);
 }
 
-Test(rule, sends_what_it_says_to_the_holder)
+Test(rule, sends_its_message_to_the_holder)
 {
 	struct notification_tally tally;
 	struct notification       row;
@@ -413,7 +415,7 @@ static uint32_t held(void)
 
 #define ASSIGN(slug, replace) "{\"type\":\"assign_reward\",\"slug\":\"" slug "\",\"replace\":" replace "}"
 
-Test(rule, assigns_what_can_be_assigned_and_goes_on)
+Test(rule, assigns_possible_rewards_and_continues)
 {
 	put(id, 1,
 	    ADDS(ASSIGN("nobody", "false") "," ASSIGN("coffee", "false") "," ASSIGN("coffee", "false")));
@@ -427,7 +429,7 @@ Test(rule, assigns_what_can_be_assigned_and_goes_on)
 	expect_history((const int64_t[]){1, 1}, 2);
 }
 
-Test(rule, assigns_in_the_place_of_what_the_pass_has)
+Test(rule, assigns_with_replacement)
 {
 	struct entitlement row = {.pass = NUMBER};
 	unsigned           open = 0, replaced = 0;
@@ -444,7 +446,7 @@ Test(rule, assigns_in_the_place_of_what_the_pass_has)
 	cr_expect(open == 1 && replaced == 3, "%u and %u", open, replaced);
 }
 
-Test(rule, its_head_tells_event_and_state_of_what_was_written_and_of_nothing_else)
+Test(rule, its_head_has_event_and_state_of_valid_rows_only)
 {
 	static const char *const names[] = {"R", "\\\"", "\",\"active\":true,\"event\":\"pass.created\",",
 	                                    "\\", "\u00e9\n"};
@@ -478,7 +480,7 @@ static bool names(const char *slug)
 	return named;
 }
 
-Test(rule, names_the_rewards_that_it_assigns)
+Test(rule, lists_the_rewards_that_it_assigns)
 {
 	put(id, 1,
 	    "{\"name\":\"R\",\"active\":false,\"event\":\"pass.created\",\"actions\":["

@@ -1,4 +1,4 @@
-/* actors/shard/rule/skips.h: a bounded table of counts by rule. */
+/* actors/shard/rule/skips.h: a table of limited size that counts skipped actions by rule. */
 #include "actors/shard/rule/skips.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +26,7 @@ Test(rule_skips, are_counted_by_rule_and_together)
 	cr_expect_eq(atomic_load(&skips.all), 4);
 }
 
-Test(rule_skips, of_more_rules_than_there_is_room_for_only_the_sum_is_kept)
+Test(rule_skips, of_rules_beyond_the_limit_only_the_sum_is_kept)
 {
 	for (unsigned i = 0; i < RULES_SKIPPING_MAX; i++)
 		cr_assert_eq(rule_skips_add(&skips, rule_of(i, UINT32_MAX - i / 2)), 1);

@@ -1,4 +1,4 @@
-/* A call that is kept owes nothing to the frame it came in. */
+/* A saved call does not refer to the frame in which it arrived. */
 #include "actors/shard/engine/saved_call.h"
 
 #include "schemas/api/pass.h"

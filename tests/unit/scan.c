@@ -1,5 +1,5 @@
-/* The walk over a journal: what follows what, and whether a break in it is an unfinished tail or damage.
- * The journals here are built by hand, record by record, in segments of 16 blocks. */
+/* The walk over a journal: the chain of records, and whether a break is an unfinished tail or damage. The
+ * test builds journals record by record, in segments of 16 blocks. */
 #include "tests/unit/support.h"
 
 #include "store/scan.h"
@@ -12,7 +12,7 @@ enum { BLOCKS = 16, SEGMENT = BLOCKS * RECORD_ALIGN };
 static struct test_dir    test_dir;
 static struct journal_dir dir;
 static struct scan        scan;
-static struct record      next; /* the record written next, as it would rightly be */
+static struct record      next; /* the next record, as a correct writer would write it */
 static struct buffer      bytes;
 
 static void begin(void)
@@ -52,7 +52,7 @@ static const char *name_of(uint64_t number)
 	return name;
 }
 
-/* Writes `next` with a payload that takes `blocks` in all, and makes `next` the one after it. */
+/* Writes `next` with a payload, using `blocks` blocks in total, and sets `next` to its successor. */
 static struct record add(unsigned blocks)
 {
 	struct record record = next;
@@ -73,7 +73,7 @@ static void next_segment(void)
 	next.offset = RECORD_ALIGN;
 }
 
-/* Walks on from `at`; how many records that were. */
+/* Walks from `at`. Returns the number of records. */
 static unsigned walk(struct position *at, enum err *err)
 {
 	struct record record;
@@ -98,7 +98,7 @@ static void expect_walk(unsigned want, enum err want_tail, bool want_blank)
 	if (!want_tail) cr_expect_eq(blank, want_blank);
 }
 
-/* Blanks what is loaded, as a new process would begin. */
+/* Clears what is loaded, like a new process. */
 static void reload(uint64_t last)
 {
 	scan_end(&scan);
@@ -119,10 +119,10 @@ Test(scan, follows_the_chain_over_segments)
 	enum err        err;
 	segments(5);
 	add(1);
-	add(14); /* to the segment's last byte */
+	add(14); /* up to the segment's last byte */
 	next_segment();
 	add(7);
-	next_segment(); /* the next would not have fitted */
+	next_segment(); /* the next record would not have fitted */
 	add(15);
 	next_segment();
 	struct record last = add(2);
@@ -133,7 +133,7 @@ Test(scan, follows_the_chain_over_segments)
 	expect_walk(5, OK, true);
 }
 
-Test(scan, goes_on_from_a_position)
+Test(scan, continues_from_a_position)
 {
 	struct position at = {0}, from;
 	struct record   record;
@@ -151,8 +151,8 @@ Test(scan, goes_on_from_a_position)
 	}
 }
 
-/* Where the tables say they stand must be behind a record that is still there. */
-Test(scan, knows_whether_the_record_of_a_position_is_there)
+/* The position that the tables store must follow a record that still exists. */
+Test(scan, detects_whether_the_record_of_a_position_exists)
 {
 	struct position at = {0}, other;
 	enum err        err;
@@ -178,7 +178,7 @@ Test(scan, knows_whether_the_record_of_a_position_is_there)
 	cr_expect_eq(scan_check(&scan, &at), ERR_DAMAGED);
 }
 
-Test(scan, does_not_follow_what_does_not_fit)
+Test(scan, does_not_follow_a_record_that_breaks_the_chain)
 {
 	static const char *const whats[] = {"seq", "chain", "epoch", "offset", "segment", "shard", "lineage"};
 	for (unsigned what = 0; what < sizeof whats / sizeof *whats; what++) {
@@ -218,7 +218,7 @@ Test(scan, an_epoch_may_stay_or_rise)
 	expect_walk(3, OK, true);
 }
 
-Test(scan, a_record_of_another_version_ends_it_loudly)
+Test(scan, a_record_of_another_version_is_an_error)
 {
 	struct position at = {0};
 	enum err        err;
@@ -243,7 +243,7 @@ Test(scan, a_missing_segment_is_damage)
 	cr_expect_eq(err, ERR_DAMAGED);
 }
 
-/* The last record broken in each of its blocks: nothing says that it was acknowledged. */
+/* The last record is broken in each of its blocks; no record says that it was acknowledged. */
 Test(scan, a_torn_last_record_is_a_tail)
 {
 	segments(2);
@@ -286,7 +286,7 @@ Test(scan, a_broken_record_with_a_later_one_is_damage)
 	}
 }
 
-/* A later record that does not know of the broken one being durable proves nothing. */
+/* A later record that does not know that the broken one was durable proves nothing. */
 Test(scan, durable_seq_decides)
 {
 	for (unsigned durable = 0; durable <= 2; durable++) {
@@ -302,7 +302,7 @@ Test(scan, durable_seq_decides)
 	}
 }
 
-Test(scan, the_first_record_of_all_may_be_torn_or_damaged_too)
+Test(scan, the_first_record_may_be_torn_or_damaged_too)
 {
 	segments(1);
 	struct record first = add(1);
@@ -313,8 +313,8 @@ Test(scan, the_first_record_of_all_may_be_torn_or_damaged_too)
 	expect_walk(0, ERR_DAMAGED, false);
 }
 
-/* Records of somebody else, or of another place, prove nothing either; nor does any other rubbish. */
-Test(scan, rubbish_behind_the_end_is_a_tail)
+/* Records of another directory or another position prove nothing either, nor do any other bytes. */
+Test(scan, other_bytes_after_the_end_are_a_tail)
 {
 	uint64_t state = chance_begin();
 	segments(3);
@@ -338,7 +338,7 @@ Test(scan, rubbish_behind_the_end_is_a_tail)
 	expect_walk(1, OK, false);
 }
 
-Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
+Test(scan, a_cut_removes_every_trace_of_the_tail)
 {
 	struct position at = {0}, again = {0};
 	enum err        err;
@@ -363,7 +363,7 @@ Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 	free(left);
 	cr_expect_eq(walk(&again, &err), 1);
 	next = torn;
-	next.segment = 2; /* what comes is written to a fresh segment and follows */
+	next.segment = 2; /* new records are written to a fresh segment and continue the chain */
 	next.offset = RECORD_ALIGN;
 	cr_assert_eq(segment_create(&dir, 2, NULL), OK);
 	add(1);

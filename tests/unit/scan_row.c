@@ -1,5 +1,5 @@
-/* Columns of scans: appended one by one they read the same, their heads count them, deletion moves a count, time finds a
- * number. */
+/* Columns of scans: appended rows read the same, their heads count them, a deletion moves a count, and a
+ * time selects a number. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -27,7 +27,7 @@ static void end(void)
 
 TestSuite(scan_row, .init = begin, .fini = end);
 
-/* Three scans a microsecond, of which the ids are not in order. */
+/* Three scans a microsecond, whose ids are not in order. */
 static struct scan_row some(uint32_t number)
 {
 	uint8_t random[10] = {[1] = (uint8_t)(3 - number % 3), [9] = (uint8_t)number};
@@ -158,11 +158,11 @@ Test(scan_row, is_deleted_once)
 	cr_expect_eq(after.counts[SCAN_COUNT_DELETED], 1);
 	cr_expect_eq(scan_tally_live(&after), MADE - 1);
 	cr_expect_eq(scan_row_delete(s.view, account, 70), ERR_DAMAGED);
-	make(1); /* the next one, though one is gone */
+	make(1); /* the next number, although one is deleted */
 	cr_expect_eq(tally.made, MADE + 1);
 }
 
-Test(scan_row, knows_damage)
+Test(scan_row, reports_damage)
 {
 	uint8_t         bytes[ROW_BYTES], none = SCAN_ROW_SCANS + 1, unknown = SCAN_VERDICTS, zero = 0;
 	struct row_key  key = key_u32(account, 0), of_tally = key_account(account);
@@ -185,7 +185,7 @@ Test(scan_row, knows_damage)
 	cr_expect_eq(scan_row_get(s.view, account, 1, &row), ERR_DAMAGED);
 	cr_expect_eq(scan_row_delete(s.view, account, 1), ERR_DAMAGED);
 	cr_expect(!scan_rows_end_blank(stored(0)));
-	tally.made = 7; /* numbers are dense */
+	tally.made = 7; /* numbers have no gaps */
 	row = some(2);
 	cr_expect_eq(scan_row_add(s.view, account, &tally, &row), ERR_DAMAGED);
 	must(!write_put(&s.staged, TABLE_SCAN_TALLY, key_span(&of_tally), span_of(&zero, 1)));

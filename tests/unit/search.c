@@ -1,4 +1,4 @@
-/* schemas/search.h: the same verdict as looking at every place, whatever text and needle. */
+/* schemas/search.h: the same result as a naive search, for any text and needle. */
 #include "schemas/search.h"
 
 #include "tests/unit/support.h"
@@ -22,7 +22,7 @@ static void fill(uint64_t *state, uint8_t *bytes, size_t size, unsigned packets)
 		bytes[i] = (uint8_t)('a' + chance_below(state, packets));
 }
 
-Test(search, says_what_looking_at_every_place_says)
+Test(search, equals_a_naive_search)
 {
 	static uint8_t text[TEXT_MAX], what[WHAT_MAX];
 	uint64_t       state = chance_begin();
@@ -43,8 +43,8 @@ Test(search, says_what_looking_at_every_place_says)
 	}
 }
 
-/* One letter over and over: nearly every place looks right at both ends. */
-Test(search, goes_on_where_nearly_every_place_looks_right)
+/* One repeated letter: nearly every position matches at both ends of the needle. */
+Test(search, continues_where_nearly_every_position_matches)
 {
 	static uint8_t text[TEXT_MAX];
 	uint8_t        what[] = "aaaaaaaabaaaaaaa";
@@ -63,7 +63,7 @@ static bool begins_at(struct span text, struct span what, size_t at)
 	return at + what.size <= text.size && !memcmp(text.at + at, what.at, what.size);
 }
 
-/* In memory that ends where the text ends, so that whoever reads behind it is seen. */
+/* In memory that ends with the text, so that a read beyond it is detected. */
 static uint8_t *alone(struct span text)
 {
 	uint8_t *copy = malloc(text.size + !text.size);
@@ -72,7 +72,7 @@ static uint8_t *alone(struct span text)
 	return copy;
 }
 
-Test(search, knows_every_place)
+Test(search, finds_every_position)
 {
 	static uint8_t  text[PLACES_BYTES_MAX + 10], what[LONG_WHAT_MAX];
 	static uint64_t places[PLACES_WORDS_MAX];
@@ -96,7 +96,7 @@ Test(search, knows_every_place)
 		bool is_known = span_places(in, sought, places, &any);
 		known += is_known;
 		if (is_known) cr_assert_eq(any, span_holds(in, sought));
-		size_t room = is_known ? size - what_size + 1 : 0; /* the places from which it fits */
+		size_t room = is_known ? size - what_size + 1 : 0; /* the positions from which it fits */
 		for (size_t at = 0; at < room; at++)
 			cr_assert_eq(places[at / 64] >> at % 64 & 1, begins_at(in, sought, at),
 			             "round %u: %zu of %zu", round, at, size);
@@ -115,7 +115,7 @@ Test(search, knows_every_place)
 #endif
 }
 
-Test(search, leaves_to_others_what_it_would_be_slow_at)
+Test(search, declines_needles_that_it_would_be_slow_for)
 {
 	static uint8_t  text[PLACES_BYTES_MAX + 1];
 	static uint64_t places[PLACES_WORDS_MAX];

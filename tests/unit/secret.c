@@ -1,4 +1,4 @@
-/* Sealed secrets: open with the right key and context, and with nothing else. */
+/* Sealed secrets open only with the right key and context. */
 #include "schemas/secret.h"
 
 #include "tests/unit/support.h"
@@ -21,7 +21,7 @@ static void seal(const uint8_t plain[PLAIN], uint8_t sealed[SEALED])
 	cr_assert_eq(secret_seal(master, nonce, context(), span_of(plain, PLAIN), sealed), OK);
 }
 
-/* As python's hmac computes it by RFC 5869, without salt. */
+/* As computed by python's hmac by RFC 5869, without salt. */
 Test(secret, a_key_is_the_hkdf_of_its_purpose)
 {
 	static const uint8_t want[32] = {0x14, 0x24, 0xd0, 0xf7, 0x42, 0xe3, 0xa9, 0x9e, 0xe7, 0x76, 0xda,
@@ -49,7 +49,7 @@ Test(secret, opens_with_the_key_and_context_it_was_sealed_with)
 	}
 }
 
-Test(secret, has_nothing_in_common_with_its_seal)
+Test(secret, has_no_bytes_in_common_with_its_seal)
 {
 	uint8_t  plain[PLAIN] = {0}, one[SEALED], other[SEALED], other_nonce[SECRET_NONCE_BYTES] = {1};
 	unsigned same = 0;
@@ -100,7 +100,7 @@ Test(secret, does_not_open_with_a_bit_flipped_or_a_byte_cut)
 	cr_expect_eq(secret_open(master, context(), span_of(sealed, SEALED + 1), plain), ERR_DAMAGED);
 }
 
-/* As another program seals the same. */
+/* As another program seals the same secret. */
 Test(secret, is_aes_256_gcm)
 {
 	static const uint8_t want[] = {0x3f, 0x73, 0xad, 0x03, 0x1a, 0xc9, 0x26, 0xf2, 0x5f,

@@ -1,4 +1,4 @@
-/* Segment files: whole and ours, or refused. */
+/* Segment files: complete and of this shard, or refused. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -77,7 +77,7 @@ Test(segment, begins_with_its_head_and_is_zeros)
 	cr_expect_eq(opens(&dir, 6), ERR_NOT_FOUND);
 }
 
-Test(segment, of_any_size_is_made_whole)
+Test(segment, of_any_size_is_created_completely)
 {
 	static const uint64_t sizes[] = {RECORD_ALIGN, 256 << 10, (256 << 10) + RECORD_ALIGN, 1 << 20};
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -87,8 +87,8 @@ Test(segment, of_any_size_is_made_whole)
 	}
 }
 
-/* The size is an option: one made with another is still one of ours, as large as it is. */
-Test(segment, of_another_size_is_opened_as_it_is)
+/* The size is an option. A segment of another size is still valid. */
+Test(segment, of_another_size_can_be_opened)
 {
 	struct journal_dir other = dir;
 	create(1);
@@ -107,8 +107,8 @@ Test(segment, is_never_replaced)
 	free(bytes);
 }
 
-/* What lies under the unfinished name may be a second name of a segment in use, if it could not be removed. */
-Test(segment, is_never_made_out_of_another_one)
+/* The unfinished name may be a second link to a segment in use, if it could not be removed. */
+Test(segment, never_overwrites_another_one)
 {
 	uint8_t *bytes;
 	create(1);
@@ -189,7 +189,7 @@ static void expect_range(enum err want, uint64_t first, uint64_t last)
 	if (!want) cr_expect(got_first == first && got_last == last);
 }
 
-Test(segment, numbers_have_no_gap)
+Test(segment, numbers_must_have_no_gap)
 {
 	expect_range(OK, 0, 0);
 	create(4);
@@ -204,7 +204,7 @@ Test(segment, numbers_have_no_gap)
 	cr_expect_eq(segment_delete(&dir, 4), ERR_IO);
 }
 
-Test(segment, what_is_no_segment_is_passed_over)
+Test(segment, other_files_are_ignored)
 {
 	static const char *const names[] = {"00000000000000000000.seg", "0000000000000000009.seg",
 	                                    "00000000000000000009.sex", "x0000000000000000009.seg",
@@ -215,7 +215,7 @@ Test(segment, what_is_no_segment_is_passed_over)
 	expect_range(OK, 1, 1);
 }
 
-Test(segment, that_was_not_finished_is_removed_by_the_next)
+Test(segment, unfinished_is_removed_by_the_next)
 {
 	struct stat st;
 	create(1);

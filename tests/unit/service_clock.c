@@ -1,5 +1,5 @@
-/* Service time, on clocks that are only numbers: never back, never more than a tenth off the boot clock's
- * pace. */
+/* Service time, with clocks that are plain numbers: it never goes back, and its rate differs from the boot
+ * clock's by a tenth at most. */
 #include "actors/shard/engine/service_clock.h"
 
 #include "tests/unit/support.h"
@@ -35,14 +35,14 @@ Test(service_clock, begins_at_the_later_of_journal_and_wall)
 	cr_expect_eq(at(500, 7).v, 900);
 }
 
-Test(service_clock, keeps_to_a_wall_that_is_right)
+Test(service_clock, follows_a_correct_wall_clock)
 {
 	begin_at(0, 5000 * SECOND, 10);
 	for (int64_t i = 1; i < 1000; i++)
 		cr_assert_eq(at(5000 * SECOND + i * 333, 10 + i * 333).v, 5000 * SECOND + i * 333);
 }
 
-/* A wall that jumps by `jump`: the service clock follows at nine or eleven tenths until it is there. */
+/* The wall clock jumps by `jump`: the service clock approaches it at 9/10 or 11/10 of normal rate. */
 static void follows(int64_t jump)
 {
 	int64_t wall = 1000 * SECOND, boot = 0, before = wall;
@@ -62,7 +62,7 @@ static void follows(int64_t jump)
 	cr_expect_eq(steps, (unsigned)((distance + SECOND / 10 - 1) / (SECOND / 10)));
 }
 
-Test(service_clock, is_drawn_to_a_wall_that_jumped)
+Test(service_clock, approaches_a_wall_clock_that_jumped)
 {
 	follows(60 * SECOND);
 	follows(-60 * SECOND);
@@ -77,10 +77,10 @@ Test(service_clock, waits_while_the_boot_clock_does)
 	begin_at(0, 100 * SECOND, 50);
 	for (int64_t i = 0; i < 100; i++)
 		cr_expect_eq(at(100 * SECOND + i * SECOND, 50).v, 100 * SECOND);
-	cr_expect_eq(at(100 * SECOND, 20).v, 100 * SECOND); /* nor does it go back with it */
+	cr_expect_eq(at(100 * SECOND, 20).v, 100 * SECOND); /* and does not go back with it */
 }
 
-Test(service_clock, goes_on_over_a_suspended_host)
+Test(service_clock, continues_after_a_suspension_of_the_host)
 {
 	begin_at(0, 100 * SECOND, 0);
 	cr_expect_eq(at(3700 * SECOND, 3600 * SECOND).v, 3700 * SECOND);
@@ -95,18 +95,18 @@ Test(service_clock, runs_ahead_by_its_offset)
 	cr_expect_eq(at(102 * SECOND, 2 * SECOND).v, (3610 + 102) * SECOND);
 }
 
-Test(service_clock, begins_where_it_was_with_an_offset)
+Test(service_clock, restarts_with_its_offset)
 {
 	service.offset_us = 3600 * SECOND;
 	begin_at(3650 * SECOND, 60 * SECOND, 0); /* ten seconds after a stop at 50 + offset */
 	cr_expect_eq(at(60 * SECOND, 0).v, 3660 * SECOND);
-	begin_at(3700 * SECOND, 60 * SECOND, 0); /* the wall has gone back meanwhile */
+	begin_at(3700 * SECOND, 60 * SECOND, 0); /* the wall clock was set back meanwhile */
 	cr_expect_eq(at(60 * SECOND, 0).v, 3700 * SECOND);
 }
 
-/* Walls that jump, boot clocks of any step, offsets that grow, new beginnings from what was last: never back,
- * and never more than a tenth from the boot clock. */
-Test(service_clock, never_goes_back_whatever_the_host_does)
+/* Jumps of the wall clock, any steps of the boot clock, growing offsets, and restarts: it never goes back,
+ * and its rate stays within a tenth of the boot clock's. */
+Test(service_clock, never_goes_back)
 {
 	uint64_t state = chance_begin();
 	int64_t  wall = 1000 * SECOND, boot = 0, last = wall;

@@ -1,5 +1,5 @@
-/* A shard's sessions: when all places are taken, a command's goes before one of a process that stays; a process' successor
- * takes its place; and who does not say what he has received is asked. */
+/* A shard's sessions: when all slots are taken, a command's session is evicted before one of a permanent
+ * process; a process's successor replaces its session; and a peer that sends no receipts is asked for one. */
 #include "actors/shard/engine/session.h"
 
 #include <criterion/criterion.h>
@@ -50,7 +50,7 @@ static void end(void)
 
 TestSuite(session, .fini = end);
 
-Test(session, many_commands_do_not_drive_out_who_stays)
+Test(session, many_commands_do_not_evict_permanent_sessions)
 {
 	open_as(0, ROLE_HTTP);
 	open_as(1, ROLE_TIMER);
@@ -63,7 +63,7 @@ Test(session, many_commands_do_not_drive_out_who_stays)
 	cr_expect_eq(sessions.count, SESSIONS_MAX);
 }
 
-Test(session, the_longest_idle_one_goes_where_no_command_is_left)
+Test(session, the_longest_idle_is_evicted_where_no_command_is_left)
 {
 	for (unsigned number = 0; number <= SESSIONS_MAX; number++)
 		open_as(number, ROLE_HTTP);
@@ -78,8 +78,8 @@ static void hear(unsigned number, uint32_t waiting)
 	session_waits(&sessions, session_find(&sessions, &peer), waiting);
 }
 
-/* Half of what callers wait for, so that the other half is under way meanwhile. */
-Test(session, a_record_is_for_half_of_those_who_wait)
+/* Half of the waiting calls, so that the other half can arrive meanwhile. */
+Test(session, a_record_has_half_of_the_waiting_calls)
 {
 	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN);
 	open_as(0, ROLE_HTTP);
@@ -101,8 +101,8 @@ Test(session, a_record_is_for_half_of_those_who_wait)
 	cr_expect_eq(sessions_share(&sessions), 100);
 }
 
-/* One frame says little of how many there are: half of them may just be on their way. */
-Test(session, those_who_waited_are_remembered_a_while)
+/* One frame is no evidence of how many callers wait: half of them may just be on their way. */
+Test(session, the_number_of_waiting_calls_is_remembered)
 {
 	open_as(0, ROLE_HTTP);
 	hear(0, 200);
@@ -154,7 +154,7 @@ Test(session, commands_have_no_successors)
 	cr_expect_not(sessions_outdate(&sessions, &first));
 }
 
-Test(session, begun_anew_has_nothing_of_the_one_before)
+Test(session, restarted_has_no_state_of_the_previous_one)
 {
 	struct frame    first = hello_of(ROLE_HTTP, 0, 10), second = hello_of(ROLE_HTTP, 0, 20);
 	struct session *session = open_hello(1, &first);
@@ -188,7 +188,7 @@ static struct session *owing(enum role role)
 	return session;
 }
 
-Test(session, who_owes_a_receipt_and_is_silent_is_asked)
+Test(session, a_missing_receipt_is_requested)
 {
 	struct session *session = owing(ROLE_HTTP);
 	ask_at(RECEIPT_ASK_MS - 1);
@@ -207,7 +207,7 @@ Test(session, who_owes_a_receipt_and_is_silent_is_asked)
 	cr_expect_eq(sent, 2, "nothing is owed");
 }
 
-Test(session, who_owes_a_receipt_and_is_gone_ends)
+Test(session, a_session_without_a_receipt_ends_with_its_peer)
 {
 	(void)owing(ROLE_CLI);
 	cr_expect_gt(sessions.command_windows.held, 0);
@@ -218,14 +218,14 @@ Test(session, who_owes_a_receipt_and_is_gone_ends)
 	cr_expect_eq(sessions.command_windows.held, 0);
 }
 
-Test(session, is_not_believed_to_have_received_more_than_was_sent)
+Test(session, a_receipt_for_more_than_was_sent_is_refused)
 {
 	struct session *session = owing(ROLE_HTTP);
 	struct frame    frame = {.kind = FRAME_CALLS, .taken = session->window->sent + 1};
 	cr_expect_not(session_heard(session, (mono_us){0}, &frame, 33));
 }
 
-Test(session, a_tiny_answer_has_always_room)
+Test(session, a_tiny_answer_always_has_room)
 {
 	struct session *session = owing(ROLE_HTTP);
 	window_add(session->window, SESSION_ANSWER_BYTES);

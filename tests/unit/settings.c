@@ -1,4 +1,4 @@
-/* Settings on their way from the supervisor to a process, and back that it goes by them. */
+/* Settings sent by the supervisor to a process, and the process's acknowledgement. */
 #include "actors/rt/settings.h"
 
 #include <criterion/criterion.h>
@@ -20,7 +20,7 @@ static void close_ends(void)
 	close(ends[1]);
 }
 
-/* `options` needs nothing but --data. */
+/* `options` needs only --data. */
 static int sealed(uint64_t generation, const char *origin, const struct span files[SETTINGS_FILE_COUNT])
 {
 	struct options options;
@@ -35,7 +35,7 @@ static int sealed(uint64_t generation, const char *origin, const struct span fil
 
 static const struct span no_files[SETTINGS_FILE_COUNT];
 
-Test(settings, arrive_as_they_were_sealed, .init = open_ends, .fini = close_ends)
+Test(settings, arrive_unchanged, .init = open_ends, .fini = close_ends)
 {
 	static uint8_t large[1 << 20];
 	struct span    files[SETTINGS_FILE_COUNT] = {
@@ -83,7 +83,7 @@ Test(settings, cannot_be_changed_once_sealed)
 	close(fd);
 }
 
-Test(settings, do_not_wait_for_whoever_takes_none, .init = open_ends, .fini = close_ends)
+Test(settings, do_not_block_on_a_process_that_does_not_read, .init = open_ends, .fini = close_ends)
 {
 	int      fd = sealed(1, "https://a", no_files);
 	enum err err = OK;
@@ -94,7 +94,7 @@ Test(settings, do_not_wait_for_whoever_takes_none, .init = open_ends, .fini = cl
 	close(fd);
 }
 
-Test(settings, know_that_the_other_end_is_gone, .init = open_ends)
+Test(settings, report_a_closed_peer, .init = open_ends)
 {
 	struct settings settings;
 	uint64_t        generation;
@@ -108,7 +108,7 @@ Test(settings, know_that_the_other_end_is_gone, .init = open_ends)
 	close(ends[0]);
 }
 
-Test(settings, are_told_to_be_taken, .init = open_ends, .fini = close_ends)
+Test(settings, are_acknowledged, .init = open_ends, .fini = close_ends)
 {
 	uint64_t generation = 0;
 

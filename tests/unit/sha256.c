@@ -1,4 +1,4 @@
-/* SHA-256: the standard's own examples, and that the cuts between pieces do not matter. */
+/* SHA-256: the standard's examples, in any division into pieces. */
 #include "schemas/sha256.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ static void check_examples(void)
 	}
 }
 
-Test(sha256, is_that_of_the_standard_wherever_it_is_cut)
+Test(sha256, has_the_standards_values_in_any_pieces)
 {
 	check_examples();
 }
@@ -40,7 +40,7 @@ static void *check_in_thread(void *nothing)
 	return nothing;
 }
 
-Test(sha256, each_thread_has_its_own)
+Test(sha256, each_thread_has_its_own_state)
 {
 	pthread_t threads[4];
 	for (unsigned i = 0; i < 4; i++)

@@ -1,4 +1,4 @@
-/* The kinds of a place's entries: each that may be there in its kinds, and every other kind named. */
+/* The file types in a directory: each entry may have certain types; any other type is named. */
 #include "store/shape.h"
 #include "tests/unit/support.h"
 
@@ -25,7 +25,7 @@ static void end(void)
 
 TestSuite(shape, .init = begin, .fini = end);
 
-/* 'f' a file, 'd' a directory, 'F' 'D' links to one, 'l' one that leads nowhere, 'p' a pipe. */
+/* 'f' a file, 'd' a directory, 'F' 'D' links to one, 'l' a dangling link, 'p' a pipe. */
 static void make(const char *path, char kind)
 {
 	char        to[64];
@@ -40,17 +40,17 @@ static void make(const char *path, char kind)
 	}
 }
 
-Test(shape, of_an_empty_place_is_good)
+Test(shape, of_an_empty_directory_is_valid)
 {
 	struct store_report report = {.rebuilt = false};
 	cr_expect_eq(shape_judge(test_dir.fd, &report), OK);
 }
 
-Test(shape, names_what_is_of_another_kind)
+Test(shape, names_entries_of_another_type)
 {
 	static const struct {
 		const char *path;
-		const char *good, *bad; /* kinds */
+		const char *good, *bad; /* types */
 		const char *inside;     /* a directory that it needs, or NULL */
 	} rows[] = {
 	    {"journal", "dDl", "fFp", NULL},     {"journal/next.tmp", "fFl", "dDp", "journal"},

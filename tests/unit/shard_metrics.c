@@ -1,4 +1,4 @@
-/* What /metrics shows of a shard's answer. */
+/* The metrics made of a shard's answer. */
 #include "http/shard_metrics.h"
 
 #include <criterion/criterion.h>
@@ -13,8 +13,8 @@ static msgpack_object parsed(const struct buffer *bytes, msgpack_unpacked *whole
 	return whole->data;
 }
 
-/* A customer chooses the name, of up to 253 bytes. */
-Test(shard_metrics, an_endpoint_may_have_the_longest_name)
+/* A customer chooses the host name, of up to 253 bytes. */
+Test(shard_metrics, an_endpoint_may_have_the_longest_host_name)
 {
 	char name[254], line[512];
 	memset(name, 'a', sizeof name - 1);

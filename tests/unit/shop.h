@@ -1,5 +1,5 @@
-/* A store under test, its directory and a copy of that, and short words for what is done to them. Criterion runs each
- * test in a process of its own, so these can be static. */
+/* A store under test, its directory and a copy of it, and short functions for them. Criterion runs each
+ * test in its own process, so these can be static. */
 #pragma once
 #include "tests/unit/support.h"
 
@@ -68,7 +68,7 @@ static inline bool is_missing(unsigned i)
 	return shop_get(store, TABLE_BODY, key_of(i), &got) == ERR_NOT_FOUND;
 }
 
-/* The journal's records of a place by seq: the segment's name, where in it, how long. */
+/* The journal's records of a directory by seq: the segment's name, the offset and the size. */
 struct found {
 	char   name[64];
 	size_t at, size;

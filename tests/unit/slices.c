@@ -1,4 +1,4 @@
-/* Short slices are the thread's that asks for them and of those that it makes. */
+/* Short time slices apply to the calling thread and the threads that it creates. */
 #include "actors/rt/slices.h"
 #include "schemas/thread_attr.h"
 
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The calling thread's; 0: this kernel has no slices of a thread's own. */
+/* The calling thread's slice; 0: this kernel has no slices per thread. */
 static uint64_t slice_ns(void)
 {
 	struct thread_attr attr = {.size = sizeof attr};

@@ -1,4 +1,4 @@
-/* Slugs: what one may be, what a name becomes, and where the number goes. */
+/* Slugs: valid ones, how a name becomes one, and the position of the number. */
 #include "schemas/slug.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +7,7 @@
 #define A10 "aaaaaaaaaa"
 #define A70 A10 A10 A10 A10 A10 A10 A10
 
-Test(slug, has_a_form)
+Test(slug, must_have_a_valid_form)
 {
 	static const char *const good[] = {"a", "0", "a_b", "a1_2b_c3", A70 A10, "a_a_a_a_a"};
 	static const char *const bad[] = {"",         "_",   "_a",   "a_",         "a__b",
@@ -29,7 +29,7 @@ static void expect_made(struct span name, const char *want)
 	cr_expect(slug_is_valid(slug_span(&got)));
 }
 
-Test(slug, is_made_of_a_name)
+Test(slug, is_derived_from_a_name)
 {
 	static const struct {
 		const char *name, *want;
@@ -51,7 +51,7 @@ Test(slug, is_made_of_a_name)
 	    {"1\xc2\xbd", "11_2"},
 	    {"2 x 1 \xe2\x80\x94 hoy", "2_x_1_hoy"},
 	    {A70 A10 "b", A70 A10},
-	    {A70 "aaaaaaaaa b", A70 "aaaaaaaaa"}, /* cut behind the underscore, which goes too */
+	    {A70 "aaaaaaaaa b", A70 "aaaaaaaaa"}, /* cut after the underscore, which is removed too */
 	    {A70 "aaaaaaaa b", A70 "aaaaaaaa_b"},
 	    {"_" A70 A10, A70 A10},
 	};
@@ -60,7 +60,7 @@ Test(slug, is_made_of_a_name)
 	expect_made(span_of("a\0b", 3), "a_b");
 }
 
-Test(slug, takes_a_number_within_its_size)
+Test(slug, has_room_for_a_number)
 {
 	static const struct {
 		const char *base;

@@ -1,5 +1,5 @@
-/* Snapshots: made while the tables change, chosen at a start, kept two at a time, and never believed when a bit of them
- * is wrong. */
+/* Snapshots: made while the tables change, chosen at a start, two of them kept, and never trusted with a
+ * wrong bit. */
 #include "tests/unit/shop.h"
 #include "tests/unit/patience.h"
 
@@ -19,7 +19,7 @@ enum { ROWS = 60, SIZE = 3000 };
 static struct shard_dir small(bool may_format)
 {
 	struct shard_dir at = shop_place(&test_dir, may_format);
-	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
+	at.snapshot_after_bytes = UINT64_MAX; /* only on request */
 	return at;
 }
 
@@ -55,7 +55,7 @@ static struct snapshot snap(void)
 	return state.made;
 }
 
-/* A generation of all rows, in records of its own. */
+/* Writes one generation of all rows in its own records. */
 static void save_all(unsigned generation)
 {
 	for (unsigned i = 0; i < ROWS; i++)
@@ -99,7 +99,7 @@ Test(snapshot, replaces_the_journal_before_it)
 	expect_all(2);
 }
 
-Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
+Test(snapshot, two_are_kept_with_the_journal_since_the_older)
 {
 	struct snapshot made[4];
 	open_small();
@@ -129,7 +129,7 @@ Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
 	expect_all(4);
 }
 
-Test(snapshot, is_not_made_twice_of_the_same)
+Test(snapshot, is_not_made_twice_of_the_same_state)
 {
 	open_small();
 	save_all(1);
@@ -138,7 +138,7 @@ Test(snapshot, is_not_made_twice_of_the_same)
 	cr_expect_eq(first.made.v, second.made.v);
 }
 
-/* The row's value as of a record, by what was written when. */
+/* The row's value as of a record, computed from the writes. */
 enum { MANY = 250, LOG_MAX = 20000, TRIES_MAX = 20 };
 static struct {
 	uint64_t seq;
@@ -173,7 +173,7 @@ static void expect_as_of(struct view *view, uint64_t seq)
 	}
 }
 
-Test(snapshot, of_tables_that_change_is_of_one_record)
+Test(snapshot, of_changing_tables_is_the_state_of_one_record)
 {
 	uint64_t         number, state = chance_begin(), first;
 	struct shard_dir at = small(true);
@@ -181,13 +181,13 @@ Test(snapshot, of_tables_that_change_is_of_one_record)
 	struct view     *view;
 	struct arena     arena = {0};
 	int              fd;
-	at.snapshot_bytes_per_s = 6 << 20; /* slow: hundreds of records while it is copied */
+	at.snapshot_bytes_per_s = 6 << 20; /* slow: hundreds of records are written while it copies */
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	for (unsigned i = 0; i < 2 * MANY; i++)
 		write_some(&state);
 	struct snapshotter_state job;
 	unsigned                 tries = 0;
-	do { /* again, if the disk let us write hardly anything meanwhile */
+	do { /* repeats if the disk was too slow for many writes meanwhile */
 		first = store_durable_seq(store);
 		cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
 		job = (struct snapshotter_state){.running = true};
@@ -211,7 +211,7 @@ Test(snapshot, of_tables_that_change_is_of_one_record)
 	close(fd);
 }
 
-Test(snapshot, that_is_damaged_is_passed_over)
+Test(snapshot, that_is_damaged_is_skipped)
 {
 	char path[64];
 	open_small();
@@ -228,13 +228,13 @@ Test(snapshot, that_is_damaged_is_passed_over)
 	expect_all(2);
 	close_and_distrust();
 	path_of(&older, "manifest", path);
-	file_flip(&test_dir, path, 30, 1); /* now the journal alone, which is whole still */
+	file_flip(&test_dir, path, 30, 1); /* now only the journal, which is still complete */
 	open_small();
 	cr_expect_eq(report.snapshot_seq, 0);
 	expect_all(2);
 }
 
-Test(snapshot, that_is_the_only_source_and_damaged_is_a_refusal)
+Test(snapshot, that_is_damaged_and_the_only_source_refuses_the_start)
 {
 	struct snapshot made[3];
 	char            path[64];
@@ -251,7 +251,7 @@ Test(snapshot, that_is_the_only_source_and_damaged_is_a_refusal)
 	expect_refused(&test_dir, false, ERR_DAMAGED, "snapshots are damaged");
 }
 
-Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
+Test(snapshot, whose_manifest_has_a_flipped_bit_is_ignored)
 {
 	char            path[64];
 	struct snapshot list[2];
@@ -318,8 +318,8 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	test_dir_remove(&elsewhere);
 }
 
-/* What a killed process has left is in the way of nobody; what is not ours stays. */
-Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
+/* Files of a killed process do not disturb the next one, and foreign files stay. */
+Test(snapshot, left_unfinished_is_removed_and_foreign_files_stay)
 {
 	open_small();
 	save_all(1);
@@ -342,9 +342,9 @@ Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
 	cr_expect_eq(state.snapshots, 2);
 }
 
-/* An operator's own repair: older tables in the place of believed ones. */
-/* Its manifest cannot be read today: a link to itself stands in its place. */
-Test(snapshot, that_cannot_be_read_is_not_taken_away)
+/* An operator's own repair: older tables replace trusted ones. */
+/* Its manifest cannot be read: a link to itself has its name. */
+Test(snapshot, that_cannot_be_read_is_not_removed)
 {
 	char path[64], aside[80];
 	open_small();
@@ -366,7 +366,7 @@ Test(snapshot, that_cannot_be_read_is_not_taken_away)
 	expect_all(1);
 }
 
-Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
+Test(snapshot, replaces_tables_that_do_not_match_the_journal)
 {
 	uint8_t *bytes;
 	open_small();
@@ -389,7 +389,7 @@ Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
 
 /* Erasures ---------------------------------------------------------------------------------------------------- */
 
-/* A record at that time. */
+/* Writes a record at that time. */
 static void save_at(int64_t now, struct span name, int64_t value)
 {
 	uint8_t bytes[8];
@@ -420,15 +420,15 @@ static struct snapshotter_state await_snapshots(unsigned count, uint64_t after_s
 	return state;
 }
 
-/* Two snapshots behind it, and no journal before them, whatever else is written or not. */
-Test(snapshot, what_was_erased_is_forgotten)
+/* Two snapshots after the erasure and no journal before them, with or without other writes. */
+Test(snapshot, erased_data_disappears_from_snapshots_and_journal)
 {
 	struct shard_dir at = small(true);
 	at.forget_after_s = -1;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 	save_all(1);
 	uint64_t before = store_counters(store).seq;
-	usleep(1500000); /* the snapshotter has looked */
+	usleep(1500000); /* the snapshotter has checked */
 	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "nothing was erased");
 	save_at(1000, span_str("erased"), 1000);
 	for (unsigned i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* The file of the tables: what is given up in it is used again. */
+/* The file of the tables: freed space in it is used again. */
 #include "tests/unit/support.h"
 
 #include "schemas/sha256.h"
@@ -30,7 +30,7 @@ static uint64_t pages_in_file(void)
 	return info.me_last_pgno + 1;
 }
 
-/* Rows of several sizes, keys in no order, 64 a commit as the background removal has them. */
+/* Rows of several sizes with keys in no order, 64 a commit, like the background removal. */
 static void put_and_delete(bool puts, unsigned rows)
 {
 	for (unsigned i = 0; i < rows; i++) {
@@ -50,8 +50,8 @@ static void put_and_delete(bool puts, unsigned rows)
 	scratch_commit(&s);
 }
 
-/* However often tables fill and empty: what was given up is used before the file grows. */
-Test(space, that_was_given_up_is_used_again)
+/* Tables are filled and emptied repeatedly. Freed space must be used before the file grows. */
+Test(space, that_was_freed_is_used_again)
 {
 	enum { MANY = 10000, ROUNDS = 5 };
 	uint64_t pages[ROUNDS];

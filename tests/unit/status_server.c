@@ -1,4 +1,5 @@
-/* The supervisor's server: whose word counts for a child. A killed process leaves HELLO and reports in the channel. */
+/* The supervisor's server: which process may report for a child. A killed process leaves HELLO and reports
+ * in the channel. */
 #include "actors/supervisor/status_server.h"
 #include "schemas/api/system.h"
 #include "schemas/frame.h"
@@ -76,7 +77,7 @@ static void hello(int64_t begun)
 	buffer_free(&bytes);
 }
 
-/* Returns how many bytes of this session the server says it has taken. */
+/* Returns the bytes of this session that the server has acknowledged. */
 static uint64_t report(const char *state, size_t *size)
 {
 	struct frame_out out = {.count = 0};
@@ -94,7 +95,7 @@ static uint64_t report(const char *state, size_t *size)
 	return replies.taken;
 }
 
-Test(status_server, believes_a_child_that_began_its_session_since_it_was_started)
+Test(status_server, accepts_a_session_begun_after_the_childs_start)
 {
 	size_t size;
 	hello(STARTED);
@@ -103,7 +104,7 @@ Test(status_server, believes_a_child_that_began_its_session_since_it_was_started
 	cr_expect_eq(children.of[0].epoch, 3);
 }
 
-Test(status_server, does_not_take_a_dead_child_s_word_for_its_successor_s)
+Test(status_server, does_not_count_a_dead_childs_report_for_its_successor)
 {
 	size_t size;
 	hello(STARTED - 1);
@@ -114,8 +115,8 @@ Test(status_server, does_not_take_a_dead_child_s_word_for_its_successor_s)
 	cr_expect_not(children.of[0].is_judged);
 }
 
-/* A child reports for months: each report's bytes are to come back to its credit. */
-Test(status_server, says_what_it_has_taken)
+/* A child sends reports for months: the bytes of each must return to its credit. */
+Test(status_server, sends_receipts)
 {
 	size_t size;
 	hello(STARTED);

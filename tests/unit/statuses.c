@@ -1,5 +1,5 @@
-/* Statuses of passes as bits in memory: always what the rows hold in the view that they are asked for in, whatever was
- * written between two lists. */
+/* Statuses of passes as bits in memory: they equal the rows of the requested view, whatever was written
+ * between two lists. */
 #include "tests/unit/lists.h"
 
 #include "actors/shard/pass/statuses.h"
@@ -57,7 +57,7 @@ static void are(const struct statuses *statuses, const uint8_t *want, uint32_t c
 		}
 }
 
-/* Behind the last pass is nobody, of whatever status. */
+/* Positions after the last pass have no status. */
 static void end_there(const struct statuses *statuses)
 {
 	uint64_t found[STATUS_WORDS];
@@ -67,7 +67,7 @@ static void end_there(const struct statuses *statuses)
 		cr_assert_eq(found[at / 64] >> at % 64 & 1, at < made % STATUS_PASSES, "pass %u", at);
 }
 
-/* In a view that begins now. Whether they were kept is told by where they lie. */
+/* In a new view. Their address shows whether they were cached. */
 static const struct statuses *look(void)
 {
 	struct statuses *statuses;
@@ -83,7 +83,7 @@ static const struct statuses *look(void)
 	return seen;
 }
 
-Test(statuses, are_what_the_rows_hold)
+Test(statuses, equal_the_rows)
 {
 	static const unsigned sizes[] = {0, 1, 62, 1, 1, STATUS_PASSES - 66, 1, 1, 1, 1000};
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -105,7 +105,8 @@ Test(statuses, follow_every_change)
 	}
 }
 
-/* After a start no row has been written: the store knows of no moment, and what is not known is read all the same. */
+/* After a start no row has been written in this process, so the store has no times of writes. All rows
+ * must still be read. */
 Test(statuses, are_read_after_a_start)
 {
 	fill(PASSES);
@@ -116,8 +117,8 @@ Test(statuses, are_read_after_a_start)
 	cr_expect_eq(look(), first, "they are kept");
 }
 
-/* What is read again: rows that were written, and no others. */
-Test(statuses, read_what_was_written_and_nothing_else)
+/* Only rows that were written are read again. */
+Test(statuses, read_again_only_written_rows)
 {
 	struct statuses *statuses;
 	fill(PASSES);
@@ -140,8 +141,8 @@ Test(statuses, read_what_was_written_and_nothing_else)
 	db_reader_end(reader);
 }
 
-/* A view that began before others brought them up does not see what is later. */
-Test(statuses, of_an_older_view_are_read_anew)
+/* A view that began before another one updated them does not see later changes. */
+Test(statuses, of_an_older_view_are_read_again)
 {
 	struct view     *old;
 	struct statuses *statuses;
@@ -161,7 +162,7 @@ Test(statuses, of_an_older_view_are_read_anew)
 	look();
 }
 
-Test(statuses, of_small_accounts_are_not_kept)
+Test(statuses, of_small_accounts_are_not_cached)
 {
 	struct statuses *statuses;
 	uint64_t         found[STATUS_WORDS];
@@ -180,7 +181,7 @@ Test(statuses, of_small_accounts_are_not_kept)
 	cr_expect_eq(look(), first);
 }
 
-Test(statuses, of_a_damaged_row_are_an_error_and_not_kept)
+Test(statuses, of_a_damaged_row_are_an_error_and_not_cached)
 {
 	struct statuses *statuses;
 	struct row_key   key = key_u32(account, 1);
@@ -196,8 +197,8 @@ Test(statuses, of_a_damaged_row_are_an_error_and_not_kept)
 	}
 }
 
-/* Sets of statuses, beside a look at each byte. */
-Test(statuses, of_a_set_are_found_at_once)
+/* Sets of statuses, compared with a check of each byte. */
+Test(statuses, of_a_set_are_found)
 {
 	static uint8_t     row[STATUS_PASSES];
 	struct status_bits bits;

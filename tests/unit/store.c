@@ -1,4 +1,5 @@
-/* Opening a store: what is made, what is rebuilt, and what is refused with nothing changed; and its steps. */
+/* Opening a store: what is created, what is rebuilt, and what is refused without a change; and the store's
+ * operations. */
 #include "tests/unit/shop.h"
 
 #include "schemas/limits.h"
@@ -23,8 +24,8 @@ Test(store, an_empty_place_is_damage_unless_it_may_be_formatted)
 	cr_expect_not(report.formatted);
 }
 
-/* The making of a store ended early: with tables but no journal, or with a segment nothing was written to. */
-Test(store, an_interrupted_making_is_made_anew)
+/* The creation of a store ended early: with tables and no journal, or with a segment that has no record. */
+Test(store, an_interrupted_creation_is_repeated)
 {
 	struct db *db;
 	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
@@ -70,7 +71,7 @@ Test(store, remembers_the_newest_service_time)
 	shop_submit(store, (wall_us){5000});
 	shop_settle(store);
 	shop_put(store, TABLE_BODY, key_of(2), span_str("x"));
-	shop_submit(store, (wall_us){3000}); /* earlier: the journal's time never falls */
+	shop_submit(store, (wall_us){3000}); /* earlier: the journal's time never decreases */
 	shop_settle(store);
 	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
@@ -87,10 +88,10 @@ static enum err say_no(void *asked)
 	return ERR_STOPPED;
 }
 
-Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
+Test(store, a_callback_before_any_change_can_end_the_opening)
 {
 	static const char *const lost[] = {NULL, "trust",
-	                                   "db/data.mdb"}; /* believed, walked through, made anew */
+	                                   "db/data.mdb"}; /* trusted, walked through, rebuilt */
 	open_ok(&test_dir);
 	save(1, 100);
 	store_close(&store);
@@ -115,7 +116,7 @@ Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
 
 /* Missing pieces ------------------------------------------------------------------------------------------ */
 
-/* Three segments, of which the tables hold the first's records only. */
+/* Three segments; the tables have the records of the first one only. */
 static void make_three_segments(void)
 {
 	open_ok(&test_dir);
@@ -172,7 +173,7 @@ Test(store, tables_without_their_journal_are_refused)
 	expect_refused(&copy, true, ERR_DAMAGED, "no journal");
 }
 
-Test(store, lost_tables_are_made_anew_from_a_whole_journal)
+Test(store, lost_tables_are_rebuilt_from_a_complete_journal)
 {
 	make_three_segments();
 	lose("db/data.mdb");
@@ -222,7 +223,7 @@ Test(store, a_flipped_byte_in_the_tables_is_never_a_value)
 		file_flip(&test_dir, "db/data.mdb", (size_t)(at - bytes) + 250, 1);
 	free(bytes);
 	cr_assert_gt(copies, 0);
-	open_ok(&test_dir); /* the tables' sum does not hold any more: they were made anew */
+	open_ok(&test_dir); /* the checksum of the tables is no longer valid: they were rebuilt */
 	cr_expect(report.rebuilt);
 	cr_expect(holds(1, 500));
 	cr_expect(holds(2, 500));
@@ -248,9 +249,9 @@ static void expect_made_anew(uint64_t last_page)
 	store = first;
 }
 
-/* Both heads of data.mdb say which page is the last. Too high it asks for a map that no host can give, or lies beyond the
- * one that is there, or beyond the file; too low, pages in use lie behind it. */
-Test(store, tables_that_lie_about_their_size_are_made_anew)
+/* Both meta pages of data.mdb name the last page. A number that is too high needs a map that no host has,
+ * or is beyond the map or the file. With a number that is too low, pages in use are after it. */
+Test(store, tables_with_a_wrong_size_are_rebuilt)
 {
 	static const unsigned bits[] = {62, 58, 50, 39, 20, 10};
 	uint8_t              *file;
@@ -269,7 +270,7 @@ Test(store, tables_that_lie_about_their_size_are_made_anew)
 
 /* Steps --------------------------------------------------------------------------------------------------- */
 
-Test(store, wants_a_commit_after_some_records_or_many_rows)
+Test(store, requests_a_commit_after_some_records_or_many_rows)
 {
 	open_ok(&test_dir);
 	cr_expect(store_is_committed(store) && !store_wants_commit(store));
@@ -298,8 +299,8 @@ Test(store, wants_a_commit_after_some_records_or_many_rows)
 	cr_expect_eq(store_counters(store).syncs, COMMIT_RECORDS_MAX + 1);
 }
 
-/* A few large values are many pages. */
-Test(store, wants_a_commit_after_some_bytes)
+/* A few large values use many pages. */
+Test(store, requests_a_commit_after_some_bytes)
 {
 	enum { VALUE = 50000, FEW = COMMIT_BYTES_MAX / VALUE };
 	_Static_assert((int)FEW < (int)COMMIT_RECORDS_MAX, "records come first");
@@ -314,7 +315,7 @@ Test(store, wants_a_commit_after_some_bytes)
 	cr_expect_not(store_wants_commit(store), "counted anew");
 }
 
-Test(store, readers_see_commits_and_the_writer_its_own)
+Test(store, readers_see_commits_and_the_writer_its_own_changes)
 {
 	struct arena arena = {0};
 	struct view *reader;

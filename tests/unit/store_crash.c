@@ -1,14 +1,14 @@
-/* A store that is killed again and again, held against a plain model of its rows.
- *
- * Each life is a child: it opens the store, compares every row with the model, then decides random commands,
- * gathers them into records, overlaps deciding with syncing as the shard does, commits now and then, and ends
- * at a random step, or is killed at a random instant (while it recovers, too). Over a pipe it says what it
- * saw and what has become durable. What a life does follows from its seed alone, so that the parent, who
- * knows how many of its records survived, moves the model on by deciding the same again.
- *
- * After a death the parent may tear what was never reported durable, as a loss of power could. At every
- * opening: reported durable  <=  what is there  <=  what was submitted,   and every row is exactly as it was
- * then. STAMPEDE_CRASHES sets how many deaths; STAMPEDE_SEED repeats a run. */
+/* A store that is killed again and again, compared with a plain model of its rows.
+ * 
+ * Each life is a child process. It opens the store, compares every row with the model, then decides random commands, batches
+ * them into records, decides while syncs run as the shard does, and commits now and then. It ends at a random step, or is
+ * killed at a random instant, also during recovery. It reports over a pipe what it saw and what has become durable. A
+ * life's commands follow from its seed alone, so the parent, which knows how many of its records survived, updates the
+ * model by deciding the same commands again.
+ * 
+ * After a death the parent may tear records that were never reported durable, as a power failure could. At every opening:
+ * reported durable <= present <= submitted, and every row is exactly as it was then. STAMPEDE_CRASHES sets the number of
+ * deaths; STAMPEDE_SEED repeats a run. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -36,12 +36,12 @@ static struct row {
 static struct test_dir test_dir;
 static uint64_t        round_seed;
 
-/* What a child says. */
+/* The reports of a child. */
 struct news {
 	enum { NEWS_OPENED = 1, NEWS_DURABLE, NEWS_REFUSED, NEWS_WRONG } kind;
 	int      err;
 	bool     cut;
-	uint64_t seq, epoch; /* OPENED: of its epoch record. DURABLE: the newest */
+	uint64_t seq, epoch; /* OPENED: of its epoch record; DURABLE: the newest */
 	char     what[100];
 };
 
@@ -52,7 +52,7 @@ static struct span key_of(unsigned key)
 	return span_of(bytes, sizeof bytes);
 }
 
-/* One command: up to four writes, decided from chance and from what is there. */
+/* One command: up to four writes, decided by random numbers and the existing rows. */
 static void decide(uint64_t *state, struct writes *writes)
 {
 	for (unsigned left = 1 + chance_below(state, 4); left; left--) {
@@ -88,7 +88,7 @@ static void model_apply(const struct writes *writes)
 	}
 }
 
-/* One command of one record of one life: the same whoever decides it. A record has one to three. */
+/* One command of one record of one life; the same in child and parent. A record has one to three. */
 static void command(uint64_t *state, struct arena *arena, struct writes *writes)
 {
 	arena_reset(arena);
@@ -114,8 +114,8 @@ struct life {
 	int           pipe;
 	struct store *store;
 	struct arena  arena;
-	uint64_t      chance, fate; /* of what it does, and of when it ends */
-	uint64_t      told;         /* durable seq reported last */
+	uint64_t      chance, fate; /* of its actions, and of its end */
+	uint64_t      told;         /* the durable seq reported last */
 };
 
 static void tell(struct life *life, struct news news)
@@ -123,7 +123,7 @@ static void tell(struct life *life, struct news news)
 	must(write(life->pipe, &news, sizeof news) == sizeof news);
 }
 
-/* Perhaps this is the end. */
+/* Ends here at random. */
 static void step(struct life *life)
 {
 	if (chance_below(&life->fate, 150) == 0) _exit(0);
@@ -189,7 +189,7 @@ static void live(struct life *life)
 	}
 }
 
-/* Moves the model on by the records of an earlier life that are there. */
+/* Updates the model with the surviving records of an earlier life. */
 static void catch_up(unsigned life, uint64_t records)
 {
 	struct arena  arena = {0};
@@ -203,12 +203,12 @@ static void catch_up(unsigned life, uint64_t records)
 
 struct history {
 	unsigned life;           /* the last one that opened */
-	uint64_t first, durable; /* its epoch record's seq; what it reported */
+	uint64_t first, durable; /* its epoch record's seq; its reports */
 	uint64_t epoch;
 };
 
-/* How many of the last life's records are there: lives that died while they opened may have left epochs
- * behind. */
+/* The number of the last life's surviving records. Lives that died while they opened may have left epochs
+ * after them. */
 static uint64_t survivors(const struct history *before, uint64_t seq, uint64_t epoch)
 {
 	return seq - before->first - (epoch - before->epoch);
@@ -241,7 +241,7 @@ static void tear_record(uint64_t *state, const char *name, size_t at, size_t siz
 			file_write(&test_dir, name, at, span_of(zeros, sizeof zeros));
 }
 
-/* A loss of power: what was not reported durable may have reached the disk in part. */
+/* A power failure: records not reported durable may have reached the disk in part. */
 static void tear(uint64_t *state, uint64_t durable)
 {
 	for (unsigned segment = 1;; segment++) {
@@ -261,7 +261,7 @@ static void tear(uint64_t *state, uint64_t durable)
 	}
 }
 
-/* What a life told; moves the history and the model on. */
+/* Reads the reports of a life, and updates the history and the model. */
 static bool hear(int pipe, struct history *history, unsigned life)
 {
 	struct news news;
@@ -307,7 +307,7 @@ static bool one_life(struct history *history, unsigned life, uint64_t *state)
 	return opened;
 }
 
-Test(store_crash, keeps_exactly_what_it_acknowledged_through_random_deaths)
+Test(store_crash, keeps_exactly_the_acknowledged_records_through_random_deaths)
 {
 	const char *wanted = getenv("STAMPEDE_CRASHES");
 	unsigned    crashes = wanted ? (unsigned)strtoul(wanted, NULL, 10) : CRASHES_DEFAULT, opened = 0;

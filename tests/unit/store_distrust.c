@@ -1,4 +1,4 @@
-/* What the disk or LMDB says of the tables while they are served, and at the end: they are not believed again. */
+/* Errors of the disk or LMDB while the tables are served and at the end: the tables are not trusted again. */
 #include "tests/unit/shop.h"
 #include "tests/unit/patience.h"
 
@@ -29,7 +29,7 @@ int __wrap_mdb_env_sync(MDB_env *env, int force)
 	return sync_fails ? EIO : __real_mdb_env_sync(env, force);
 }
 
-/* Whoever asks is told, once. */
+/* The error is returned once. */
 int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
 {
 	bool fails = flags & SYNC_FILE_RANGE_WAIT_BEFORE && atomic_exchange(&writing_back_failed, false);
@@ -69,7 +69,7 @@ static void expect_anew(void)
 	cr_expect(holds(1, 100));
 }
 
-Test(store_distrust, is_of_tables_whose_last_sync_failed)
+Test(store_distrust, after_a_failed_last_sync)
 {
 	sync_fails = true;
 	store_close(&store);
@@ -77,7 +77,7 @@ Test(store_distrust, is_of_tables_whose_last_sync_failed)
 	expect_anew();
 }
 
-Test(store_distrust, is_of_tables_that_could_not_be_written_back)
+Test(store_distrust, after_a_failed_write_back)
 {
 	writing_back_failed = true;
 	for (int i = 0; i < patience_ms(5000) && !store_settle(store); i++)
@@ -88,7 +88,7 @@ Test(store_distrust, is_of_tables_that_could_not_be_written_back)
 	expect_anew();
 }
 
-Test(store_distrust, is_of_tables_that_a_write_found_damaged_whatever_the_error_is_called_by_then)
+Test(store_distrust, after_a_write_found_damage_whatever_the_error_code)
 {
 	struct arena  arena = {0};
 	struct writes writes = {.arena = &arena};
@@ -114,7 +114,7 @@ static void expect_no_snapshot(void)
 	cr_expect(snapshotter_found_damage(store_keeper(store)));
 }
 
-Test(store_distrust, is_of_tables_whose_pages_a_snapshot_cannot_read)
+Test(store_distrust, after_a_snapshot_could_not_read_pages)
 {
 	background_meets_damage = true;
 	expect_no_snapshot();
@@ -123,7 +123,7 @@ Test(store_distrust, is_of_tables_whose_pages_a_snapshot_cannot_read)
 	expect_anew();
 }
 
-Test(store_distrust, is_of_tables_whose_rows_are_out_of_order)
+Test(store_distrust, after_rows_were_found_out_of_order)
 {
 	for (unsigned i = 2; i < 6; i++)
 		save(i, 100);

@@ -45,7 +45,7 @@ static void end(void)
 
 TestSuite(stream, .init = begin, .fini = end);
 
-/* In disorder, over several transactions, so that pages lie anywhere. */
+/* Written in no order over several transactions, so that pages are scattered. */
 static void furnish(enum table table, size_t size, unsigned rows)
 {
 	uint64_t state = chance_begin();
@@ -119,7 +119,7 @@ Test(stream, puts_values_of_several_parts_together)
 	buffer_free(&room);
 }
 
-Test(stream, shows_the_writer_what_is_not_committed)
+Test(stream, shows_uncommitted_rows_to_the_writer)
 {
 	struct row_key  key = key_u32(account, 0);
 	struct view_row rows[4];

@@ -1,5 +1,5 @@
-/* Rows of webhook subscriptions: written and read again they are the same; what no program of ours writes is damage. And
- * what the commands on them share: kinds, the rules for active ones, secrets. */
+/* Rows of webhook subscriptions: they read as they were written, and rows that the program does not write
+ * are damage. Also the shared parts of their commands: event types, the rules for active ones, secrets. */
 #include "actors/shard/subscription/subscription.h"
 #include "tests/unit/support.h"
 
@@ -74,7 +74,7 @@ Test(subscription, rows_read_as_they_were_put)
 	cr_expect_eq(subscription_get(s.view, account.id, row.id, &got), ERR_NOT_FOUND);
 }
 
-Test(subscription, rows_come_in_order_and_are_the_accounts_own)
+Test(subscription, rows_are_listed_in_order_and_by_account)
 {
 	struct subscription got = {.active = false};
 	for (unsigned i = 0; i < 5; i++) {
@@ -106,7 +106,7 @@ Test(subscription, rows_are_as_they_are_described)
 	cr_expect(value[82] == 2 && value[83] == 2 && value[84] == 0 && value[85] == 'u');
 }
 
-Test(subscription, what_is_no_row_is_damage)
+Test(subscription, invalid_rows_are_damage)
 {
 	static const struct {
 		size_t  at;
@@ -131,7 +131,7 @@ Test(subscription, what_is_no_row_is_damage)
 	cr_expect_eq(subscription_read(span_of(value, 85 + URL_BYTES_MAX + 1), &got), ERR_DAMAGED);
 }
 
-Test(subscription, a_recipe_holds_all_of_it)
+Test(subscription, a_stored_answer_is_complete)
 {
 	uint8_t             detail[RECIPE_DETAIL_BYTES_MAX];
 	struct subscription row = some(3), got;
@@ -155,7 +155,7 @@ static enum err take_kinds(const char *text, struct subscription *row)
 	return subscription_take_kinds(&request, &outcome, &kinds, row);
 }
 
-Test(subscription, kinds_are_taken_once_each_in_order)
+Test(subscription, event_types_are_kept_in_order_without_duplicates)
 {
 	struct subscription row;
 	cr_assert_eq(take_kinds("[\"scan.created\",\"pass.created\",\"scan.created\"]", &row), OK);
@@ -181,7 +181,7 @@ Test(subscription, kinds_are_taken_once_each_in_order)
 	}
 }
 
-Test(subscription, a_secret_opens_for_its_own_row_and_account_alone)
+Test(subscription, a_secret_opens_only_for_its_row_and_account)
 {
 	struct subscription row = {.active = true}, other;
 	uint8_t             secret[WEBHOOK_KEY_BYTES], again[WEBHOOK_KEY_BYTES];
@@ -201,7 +201,7 @@ Test(subscription, a_secret_opens_for_its_own_row_and_account_alone)
 	cr_expect_eq(subscription_secret(&request, &row, again), ERR_SEALED);
 }
 
-Test(subscription, ids_are_in_the_order_of_making_to_the_microsecond)
+Test(subscription, ids_sort_by_creation_time_to_the_microsecond)
 {
 	struct subscription row, last = {.active = false};
 	for (unsigned i = 0; i < 3000; i++) {

@@ -1,5 +1,5 @@
-/* The supervisor's decisions: how long to wait before a restart, what an exit means, who is told to stop
- * when. */
+/* The supervisor's decisions: the wait before a restart, the meaning of an exit, and the order of a
+ * shutdown. */
 #include "actors/supervisor/restart_policy.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ Test(backoff, doubles_up_to_five_seconds)
 	cr_expect_eq(policy_backoff(UINT32_MAX).v, 5 * US_PER_SEC);
 }
 
-Test(exit_of_a_process, is_answered_by_a_restart_at_once)
+Test(exit_of_a_process, is_followed_by_an_immediate_restart)
 {
 	struct exit_seen seen = {.was_ready = true, .lived = SEC(3600)};
 	struct exit_plan plan = policy_exit(&seen);
@@ -72,7 +72,7 @@ Test(exit_of_a_process, by_a_signal_does_not_end_the_first_start)
 	cr_expect(plan.restart);
 }
 
-Test(exit_of_a_process, is_the_end_of_it_while_stopping)
+Test(exit_of_a_process, is_final_while_stopping)
 {
 	struct exit_seen seen = {.stopping = true, .by_itself = true, .status = 1};
 	struct exit_plan plan = policy_exit(&seen);
@@ -81,7 +81,7 @@ Test(exit_of_a_process, is_the_end_of_it_while_stopping)
 	cr_expect_not(plan.give_up);
 }
 
-Test(stop, goes_from_http_to_the_timer_to_the_shards)
+Test(stop, stops_http_then_the_timer_then_the_shards)
 {
 	bool alive[ROLE_COUNT] = {[ROLE_HTTP] = true, [ROLE_TIMER] = true, [ROLE_SHARD] = true};
 
@@ -98,7 +98,7 @@ Test(stop, goes_from_http_to_the_timer_to_the_shards)
 	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(1)), SIGTERM);
 }
 
-Test(stop, kills_what_does_not_end_in_its_time)
+Test(stop, kills_processes_that_do_not_end_in_time)
 {
 	bool alive[ROLE_COUNT] = {[ROLE_HTTP] = true, [ROLE_TIMER] = true, [ROLE_SHARD] = true};
 

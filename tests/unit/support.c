@@ -1,5 +1,5 @@
-/* Helpers of the store's tests. They use must() rather than Criterion's own words, because most of them also
- * run in children, where only an abort is heard. */
+/* Helpers of the store's tests. They use must() instead of Criterion's assertions, because most of them
+ * also run in children, where only an abort is noticed. */
 #include "tests/unit/support.h"
 #include "tests/unit/patience.h"
 
@@ -78,8 +78,8 @@ void file_flip(const struct test_dir *test_dir, const char *name, size_t offset,
 	close(fd);
 }
 
-/* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data, and the
- * mark of trust is of one file only; what is not finished yet may come and go. */
+/* Calls `visit` for every file of a directory, with its name inside it. LMDB's lock file has no data, the
+ * clean-shutdown marker is valid for one file only, and unfinished files may disappear. */
 struct visitor {
 	const struct test_dir *from, *to;
 	unsigned               files;
@@ -99,7 +99,7 @@ static void visit_files(struct visitor *visitor, const char *below)
 		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock.mdb")) continue;
 		if (!strcmp(entry->d_name, "trust") || strstr(entry->d_name, ".tmp")) continue;
 		snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", entry->d_name);
-		if (fstatat(visitor->from->fd, name, &st, 0)) continue; /* a temporary file came to its end */
+		if (fstatat(visitor->from->fd, name, &st, 0)) continue; /* a temporary file was finished */
 		if (S_ISDIR(st.st_mode)) {
 			if (visitor->to) (void)mkdirat(visitor->to->fd, name, 0700);
 			visit_files(visitor, name);
@@ -111,7 +111,7 @@ static void visit_files(struct visitor *visitor, const char *below)
 	closedir(list);
 }
 
-/* By the kernel alone: a process that has held the bytes of many files is forked the more slowly for it. */
+/* Copied by the kernel: a process with the bytes of many files in memory forks slowly. */
 static void copy_file(struct visitor *visitor, const char *name)
 {
 	struct stat st;
@@ -289,7 +289,8 @@ void shop_put(struct store *store, enum table table, struct span key, struct spa
 	must(!store_apply(store, &writes));
 }
 
-/* What was submitted may have arrived at once: a look comes before each wait. Twenty seconds of them are a hang. */
+/* The submitted record may already have become durable, so each wait is preceded by a check. Twenty
+ * seconds of waits count as a hang. */
 static void look(struct store *store, unsigned *looks)
 {
 	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};

@@ -1,4 +1,4 @@
-/* The status as people see it. */
+/* The status as a table for terminals. */
 #include "ops/cli/table.h"
 #include "schemas/date.h"
 
@@ -8,7 +8,7 @@
 static struct arena  arena;
 static struct buffer out;
 
-/* Of a status in which ' stands for ". */
+/* Made from a status in which ' stands for ". */
 static const char *table_of(const char *text)
 {
 	static char  json[4096];
@@ -55,13 +55,13 @@ Test(table, labels_columns_and_aligns_them, .fini = forget)
 	cr_expect(strstr(text, "65 GB"), "%s", text);
 }
 
-Test(table, warns_of_nothing_when_all_is_well, .fini = forget)
+Test(table, warns_of_nothing_in_a_healthy_status, .fini = forget)
 {
 	cr_expect_not(strstr(table_of(WELL), "Warnings"));
 	cr_expect_not(strstr(table_of(WELL), "ENDPOINT"));
 }
 
-Test(table, warns_of_what_an_operator_should_look_at, .fini = forget)
+Test(table, warns_of_problems, .fini = forget)
 {
 	static const struct {
 		const char *status, *want;
@@ -101,7 +101,7 @@ Test(table, shows_the_endpoints_with_the_most_retries, .fini = forget)
 	cr_expect(strstr(text, "acc_x"), "%s", text);
 }
 
-Test(table, bears_a_status_of_any_form, .fini = forget)
+Test(table, handles_a_status_of_any_form, .fini = forget)
 {
 	static const char *const forms[] = {"{}", "{'processes':3,'shards':{}}",
 	                                    "{'processes':[1,[]],'shards':['x']}",

@@ -1,4 +1,4 @@
-/* An account's counts: absent is zero, a move takes from one and gives to the other. */
+/* An account's counts: an absent row means zero; a move decrements one count and increments another. */
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -34,14 +34,14 @@ static void put(struct tally tally)
 	scratch_save(&s);
 }
 
-Test(tally, of_no_passes_is_zeros)
+Test(tally, without_passes_is_zeros)
 {
 	struct tally zeros = {0}, got = get(account);
 	cr_expect(!memcmp(&got, &zeros, sizeof got));
 	cr_expect_eq(tally_live(&got), 0);
 }
 
-Test(tally, reads_as_it_was_put_and_is_the_account_s_own)
+Test(tally, reads_as_it_was_put_by_account)
 {
 	struct tally want = {.made = UINT32_MAX, .counts = {1, 2, 3, 4, 5, 6, UINT32_MAX - 1}}, zeros = {0},
 	             got;
@@ -53,7 +53,7 @@ Test(tally, reads_as_it_was_put_and_is_the_account_s_own)
 	cr_expect(!memcmp(&got, &zeros, sizeof got));
 }
 
-/* Every pair of states and deletions: exactly the two counts move, and nothing where they are one. */
+/* Every pair of states and deletions: exactly the two counts change, and none if they are the same. */
 Test(tally, moves_one_pass_between_any_two_counts)
 {
 	for (unsigned from = 0; from < 2 * HOT_COUNT_DELETED; from++)

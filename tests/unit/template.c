@@ -1,5 +1,5 @@
-/* The template file: what is taken, what is refused and which field is then named, and what may be replaced.
- */
+/* The template file: accepted and refused files, the field that an error names, and which properties a
+ * replacement may change. */
 #include "schemas/template.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +14,7 @@ static void end(void)
 
 TestSuite(template, .fini = end);
 
-/* Reads a file; returns what is to blame, or NULL. */
+/* Reads a file. Returns the name of the member at fault, or NULL. */
 static const char *blamed(const char *text, struct template *template)
 {
 	static struct file_fault fault;
@@ -25,7 +25,7 @@ static const char *blamed(const char *text, struct template *template)
 	return err ? fault.field : NULL;
 }
 
-/* A template points into itself, so it is never copied. */
+/* A template has pointers into itself, so it is never copied. */
 static const struct template *good(const char *text)
 {
 	static struct template templates[2];
@@ -58,7 +58,7 @@ Test(template, reads_every_member)
 	cr_expect_null(template_field(t, span_str("point")));
 }
 
-Test(template, leaves_out_what_is_left_out)
+Test(template, omits_absent_members)
 {
 	const struct template *t = good(
 	    "{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"k\",\"type\":\"url\"}]}");
@@ -70,7 +70,7 @@ Test(template, leaves_out_what_is_left_out)
 	cr_expect_eq(t->field_count, 0);
 }
 
-Test(template, knows_every_type)
+Test(template, accepts_every_type)
 {
 	static const char *const kinds[FIELD_KINDS] = {"text", "number", "date", "url", "boolean"};
 	static const char *const loyalties[] = {"none", "balance", "stamps"};
@@ -94,7 +94,7 @@ Test(template, knows_every_type)
 #define TEXT_40  "0123456789012345678901234567890123456789"
 #define TEXT_200 TEXT_40 TEXT_40 TEXT_40 TEXT_40 TEXT_40
 
-Test(template, names_titles_and_labels_have_up_to_200_bytes)
+Test(template, limits_names_titles_and_labels_to_200_bytes)
 {
 	const struct template *t = good("{\"name\":\"" TEXT_200 "\",\"loyalty_type\":\"none\","
 	                                "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"label\":\"" TEXT_200
@@ -103,7 +103,7 @@ Test(template, names_titles_and_labels_have_up_to_200_bytes)
 	cr_expect(t->name.size == 200 && t->title.size == 200 && t->fields[0].label.size == 200);
 }
 
-/* In a file that is good but for `member`, or for its missing `drop`. */
+/* In a file that is valid except for `member`, or without `drop`. */
 static const struct {
 	const char *blame, *member;
 } bad_members[] = {
@@ -149,7 +149,7 @@ static const struct {
     {"min_balance", "\"min_balance\":-1"}, /* without loyalty */
 };
 
-/* The good file's members, each to be left out when the bad one is of its name. */
+/* The valid file's members; each is left out when the invalid one has its name. */
 static void file_with(const char *member, char text[900])
 {
 	static const char *const members[] = {"\"name\":\"n\"", "\"loyalty_type\":\"none\"",
@@ -162,7 +162,7 @@ static void file_with(const char *member, char text[900])
 	snprintf(text + at, 900 - at, "}");
 }
 
-Test(template, names_the_member_that_is_wrong)
+Test(template, names_the_invalid_member)
 {
 	struct template template;
 	char text[900];
@@ -176,7 +176,7 @@ Test(template, names_the_member_that_is_wrong)
 	}
 }
 
-Test(template, names_what_is_missing_or_wrong_together)
+Test(template, names_missing_and_contradicting_members)
 {
 	static const struct {
 		const char *blame, *text;
@@ -211,7 +211,7 @@ Test(template, names_what_is_missing_or_wrong_together)
 	}
 }
 
-/* `count` fields, the last with a key of `key_size` bytes. */
+/* `count` fields; the last key has `key_size` bytes. */
 static const char *blamed_with(unsigned count, int key_size)
 {
 	static char text[TEMPLATE_FIELDS_MAX * 64];
@@ -225,14 +225,14 @@ static const char *blamed_with(unsigned count, int key_size)
 	return blamed(text, &template);
 }
 
-Test(template, has_bounds)
+Test(template, has_limits)
 {
 	cr_expect_null(blamed_with(TEMPLATE_FIELDS_MAX, 100));
 	cr_expect_str_eq(blamed_with(TEMPLATE_FIELDS_MAX + 1, 10), "fields");
 	cr_expect_str_eq(blamed_with(1, 101), "fields[0].key");
 }
 
-Test(template, is_replaced_only_where_passes_do_not_depend)
+Test(template, is_replaced_only_without_changes_that_passes_depend_on)
 {
 	static const char before[] =
 	    "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
@@ -270,7 +270,7 @@ Test(template, is_replaced_only_where_passes_do_not_depend)
 	}
 }
 
-Test(template, knows_colours_and_web_addresses)
+Test(template, checks_colours_and_urls)
 {
 	static const char *const colours[] = {"#000000", "#ffffff", "#FFFFFF", "#09aF5c"};
 	static const char *const no_colours[] = {"",

@@ -87,7 +87,7 @@ Test(template_state, no_pass_is_made_of_a_deleted_template)
 	cr_expect_eq(template_remove_pass(s.view, account, 4), ERR_DAMAGED, "it has no pass");
 }
 
-Test(template_state, knows_damage)
+Test(template_state, reports_damage)
 {
 	struct template_use use;
 	cr_expect_eq(template_use_read(span_of("\1\7\0\0\0", 5), &use), OK);

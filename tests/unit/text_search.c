@@ -1,4 +1,4 @@
-/* Searching blocks of texts: what each text holds by itself, and its first part where only that counts. */
+/* Searching blocks of texts: in each whole text, and in its first part where only that counts. */
 #include "actors/shard/pass/search.h"
 #include "actors/shard/list/trigram_index.h"
 #include "schemas/searchable.h"
@@ -14,7 +14,7 @@ static size_t         sizes[TEXTS];
 
 TestSuite(text_search, .init = begin, .fini = end);
 
-/* Every eighth row is longer than what is searched at once. */
+/* Every eighth row is longer than a block. */
 static void rewrite(uint32_t number)
 {
 	sizes[number] = chance_below(&state, number / TEXT_PASSES % 8 ? TEXT_MAX : LONG_TEXT_MAX);
@@ -56,7 +56,7 @@ static void finds_what_each_holds(struct span q, bool is_first_part)
 	cr_expect_eq(bits[TEXTS / 64] >> TEXTS % 64, 0, "there is nothing behind the last");
 }
 
-/* As if there had been no room for them. */
+/* As if there had been no memory for the caches. */
 static void lose_some_copies(void)
 {
 	enum { ROWS = (TEXTS + TEXT_PASSES - 1) / TEXT_PASSES };
@@ -76,7 +76,7 @@ static void lose_some_copies(void)
 	trigram_index_give(kept, &signs);
 }
 
-Test(text_search, finds_what_each_text_holds_by_itself)
+Test(text_search, equals_a_search_of_each_text)
 {
 	for (uint32_t i = 0; i < TEXTS; i++)
 		rewrite(i);

@@ -1,4 +1,5 @@
-/* Download tokens: made and read with the key of a lineage, and nothing without it. */
+/* Download tokens: encrypted and decrypted with the key of a lineage; without the key they are
+ * meaningless. */
 #include "actors/rt/token.h"
 
 #include "tests/unit/support.h"
@@ -25,7 +26,7 @@ Test(token, names_the_pass_it_was_made_for)
 }
 
 /* The block, encrypted by the openssl program with the same key. */
-Test(token, is_the_aes_of_account_and_number)
+Test(token, is_account_and_number_encrypted_with_aes)
 {
 	static const uint8_t want[16] = {0x1b, 0xfb, 0xae, 0x7a, 0x31, 0xf1, 0x89, 0xb8,
 	                                 0x02, 0xa9, 0x9d, 0xeb, 0x7b, 0xf3, 0x38, 0x76};
@@ -47,7 +48,8 @@ Test(token, of_neighbours_have_nothing_in_common)
 	for (unsigned i = 0; i < 16; i++)
 		same += a[i] == b[i];
 	cr_expect_lt(same, 6);
-	for (unsigned i = 0; i < 128; i++) { /* one bit off is a random block: sixteen zero bits are rare */
+	for (unsigned i = 0; i < 128;
+	     i++) { /* a changed bit gives a random block; sixteen zero bits are rare */
 		a[i / 8] ^= (uint8_t)(1 << i % 8);
 		read += token_read(&key, a, &got, &number);
 		a[i / 8] ^= (uint8_t)(1 << i % 8);
@@ -56,7 +58,7 @@ Test(token, of_neighbours_have_nothing_in_common)
 	cr_expect(token_read(&key, a, &got, &number) && number == 1);
 }
 
-Test(token, has_one_text)
+Test(token, has_one_text_form)
 {
 	static const uint8_t ones[TOKEN_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 	                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -79,7 +81,7 @@ Test(token, has_one_text)
 	cr_expect_eq(read, 4);
 }
 
-Test(token, of_another_form_is_none)
+Test(token, of_another_form_is_invalid)
 {
 	static const char *const texts[] = {"",
 	                                    "G_uuejHxibgCqZ3re_M4d",
@@ -94,7 +96,7 @@ Test(token, of_another_form_is_none)
 		cr_expect_not(token_text_read(span_str(texts[i]), token), "%s", texts[i]);
 }
 
-Test(token, of_another_key_is_none)
+Test(token, of_another_key_is_invalid)
 {
 	struct account_id account = {{1}};
 	uint32_t          number;
@@ -105,7 +107,7 @@ Test(token, of_another_key_is_none)
 	cr_expect(memcmp(token, ours, 16));
 }
 
-/* A directory that was restored from a backup, which had itself come from one. */
+/* A directory restored from a backup of a restored directory. */
 static const struct token_keys restored = {.count = 3, .of = {{7}, {1, 2, 3}, {9}}};
 
 Test(token, made_before_a_restore_is_read_after_it)
@@ -128,7 +130,8 @@ Test(token, made_before_a_restore_is_read_after_it)
 	cr_expect_not(token_read(&key, token, &got, &number));
 }
 
-/* By chance a token of the newest key reads under an older one too; what is handed out never does. */
+/* A token of the newest key may also decrypt under an older one by chance; such tokens are never given
+ * out. */
 Test(token, is_never_taken_for_an_older_lineage_s)
 {
 	static const struct token_keys newest = {.count = 1, .of = {{9}}},

@@ -1,5 +1,5 @@
-/* Signs of rows of texts: they never say no of a row that holds what is sought, whatever was written since and whichever
- * view asks. */
+/* Trigram bitmaps of rows of texts: they never exclude a row that contains q, after any writes and in any
+ * view. */
 #include "actors/shard/list/trigram_index.h"
 #include "schemas/search.h"
 #include "store/keys.h"
@@ -48,7 +48,8 @@ static bool stands(const struct trigram_index *signs, struct view *view, uint32_
 	return sign_look_has(look.stand, row);
 }
 
-/* As a search does it: asks the sign, else reads and makes one. What was skipped must not hold q. */
+/* Like a search: checks the bitmap, or reads the row and stores its bitmap. A skipped row must not contain
+ * q. */
 static unsigned skips(struct trigram_index *signs, struct view *view, const char *q)
 {
 	unsigned         skipped = 0;
@@ -84,7 +85,7 @@ static unsigned search(const char *q)
 	return skipped;
 }
 
-Test(trigram_index, skip_rows_that_do_not_hold_it_and_no_others)
+Test(trigram_index, skip_only_rows_that_do_not_contain_q)
 {
 	furnish();
 	cr_expect_eq(search("xyz"), 0, "nothing is known yet");
@@ -99,7 +100,7 @@ Test(trigram_index, skip_rows_that_do_not_hold_it_and_no_others)
 	}
 }
 
-Test(trigram_index, of_rows_that_were_written_do_not_stand)
+Test(trigram_index, of_written_rows_are_invalid)
 {
 	furnish();
 	search("abc");
@@ -113,8 +114,8 @@ Test(trigram_index, of_rows_that_were_written_do_not_stand)
 	}
 }
 
-/* Neither does an older view make signs that a newer one believes, nor the other way round. */
-Test(trigram_index, are_of_their_view)
+/* An older view stores no bitmap that a newer one uses, and vice versa. */
+Test(trigram_index, are_valid_for_their_view)
 {
 	static char           then[ROWS][200];
 	struct view          *old;
@@ -141,7 +142,7 @@ Test(trigram_index, are_of_their_view)
 	}
 }
 
-Test(trigram_index, of_rows_with_texts_elsewhere_have_everything)
+Test(trigram_index, of_rows_with_separate_texts_have_all_bits)
 {
 	struct trigram_index *signs;
 	struct text_row       elsewhere = {.all = span_str("abc"), .elsewhere = 1};
@@ -156,8 +157,8 @@ Test(trigram_index, of_rows_with_texts_elsewhere_have_everything)
 	trigram_index_give(kept, &signs);
 }
 
-/* What a row was leaves no bits behind: they would have it looked at for ever. */
-Test(trigram_index, of_a_row_are_what_it_is_now_alone)
+/* Earlier contents of a row leave no bits, which would cause needless reads for ever. */
+Test(trigram_index, of_a_row_have_only_its_current_bits)
 {
 	struct trigram_index *signs;
 	char                  every[3 * 17 * 17 * 17 + 1] = "";
@@ -178,8 +179,8 @@ Test(trigram_index, of_a_row_are_what_it_is_now_alone)
 	trigram_index_give(kept, &signs);
 }
 
-/* More rows than before: what was known of the others stands, of the new ones nothing is known. */
-Test(trigram_index, grow)
+/* More rows than before: the bitmaps of the others stay, the new rows have none. */
+Test(trigram_index, grow_with_the_rows)
 {
 	struct trigram_index *signs;
 	bool                  may;
@@ -200,8 +201,8 @@ Test(trigram_index, grow)
 	}
 }
 
-/* Rows beyond what copies may take have none, and those that are written anew make room or take it. */
-Test(trigram_index, copies_are_bounded)
+/* Rows beyond the memory limit have no copies. Rewritten rows free memory or use it. */
+Test(trigram_index, copies_have_a_memory_limit)
 {
 	enum { BIG = TRIGRAM_COPIES_MAX / 4 };
 	struct trigram_index *signs;

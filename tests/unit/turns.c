@@ -1,4 +1,5 @@
-/* Turns of accounts: who owes time waits while others are there, in turn with other debtors, and never for good. */
+/* Turns of accounts: an account that owes time waits while others have calls, alternates with other
+ * debtors, and never waits for ever. */
 #include "actors/shard/engine/turns.h"
 #include "schemas/fields.h"
 
@@ -40,7 +41,7 @@ static void hear(void)
 	turns_heard(&turns, other, now);
 }
 
-Test(turns, what_is_light_owes_nothing)
+Test(turns, light_calls_owe_no_time)
 {
 	hear();
 	for (unsigned i = 0; i < 1000; i++)
@@ -48,7 +49,7 @@ Test(turns, what_is_light_owes_nothing)
 	cr_expect(!turns_defer(&turns, big, now) && turns.debtor_count == 0);
 }
 
-Test(turns, a_heavy_account_waits_for_its_share_and_others_do_not)
+Test(turns, a_heavy_account_waits_and_others_do_not)
 {
 	hear();
 	turns_charge(&turns, big, (dur_us){1000}, now);
@@ -69,7 +70,7 @@ Test(turns, a_heavy_account_waits_for_its_share_and_others_do_not)
 	cr_expect_not(turns_defer(&turns, big, now));
 }
 
-Test(turns, nobody_waits_for_nobody)
+Test(turns, an_account_alone_does_not_wait)
 {
 	turns_heard(&turns, big, now);
 	turns_charge(&turns, big, (dur_us){1000000}, now);
@@ -82,7 +83,7 @@ Test(turns, nobody_waits_for_nobody)
 	cr_expect_eq(take(), 1, "the other has gone");
 }
 
-Test(turns, a_call_waits_no_longer_than_a_bound)
+Test(turns, a_calls_wait_is_limited)
 {
 	hear();
 	for (unsigned i = 0; i < 100; i++)
@@ -91,7 +92,7 @@ Test(turns, a_call_waits_no_longer_than_a_bound)
 	cr_expect_eq(turns_due(&turns, now).v, TURN_OWED_US);
 }
 
-Test(turns, debtors_take_turns_and_share_what_one_would_have)
+Test(turns, debtors_take_turns_and_share_the_time)
 {
 	hear();
 	turns_charge(&turns, big, (dur_us){1000}, now);
@@ -110,7 +111,7 @@ Test(turns, debtors_take_turns_and_share_what_one_would_have)
 	cr_expect(first + second == 3 + 11 && (last == 12), "%lu %lu %lu", first, second, last);
 }
 
-Test(turns, more_debtors_than_there_is_room_for_are_as_light_ones)
+Test(turns, debtors_beyond_the_table_count_as_light)
 {
 	struct account_id account = {{'x'}};
 	hear();

@@ -1,4 +1,4 @@
-/* Which accounts have rows that are not committed. */
+/* The set of accounts with uncommitted rows. */
 #include "actors/shard/engine/uncommitted.h"
 #include "store/keys.h"
 
@@ -6,7 +6,7 @@
 
 static const struct account_id shop = {{'s'}}, other = {{'o'}};
 
-Test(uncommitted, is_an_account_from_its_first_row_to_the_commit)
+Test(uncommitted, has_an_account_from_its_first_row_to_the_commit)
 {
 	static struct arena arena;
 	struct uncommitted  uncommitted = {{0}};

@@ -1,4 +1,4 @@
-/* URLs of endpoints as text: what is refused, in every spelling, and when two are the same. */
+/* URLs of endpoints: what is refused in every spelling, and when two are the same. */
 #include "schemas/url.h"
 #include "schemas/limits.h"
 
@@ -10,7 +10,7 @@ static enum err check(const char *text)
 	return url_check(span_str(text), NULL);
 }
 
-Test(url, is_refused_when_it_names_us_our_neighbours_or_nobody)
+Test(url, is_refused_for_local_private_and_invalid_hosts)
 {
 	static const struct {
 		const char *text, *why;
@@ -183,7 +183,7 @@ Test(url, is_refused_when_it_names_us_our_neighbours_or_nobody)
 		             rows[i].why);
 }
 
-Test(url, is_taken_when_it_names_a_stranger)
+Test(url, is_accepted_for_public_hosts)
 {
 	static const char *const texts[] = {
 	    "https://example.com",
@@ -221,7 +221,7 @@ Test(url, is_taken_when_it_names_a_stranger)
 		cr_expect_eq(check(texts[i]), OK, "%s", texts[i]);
 }
 
-Test(url, of_an_image_may_be_unencrypted_and_is_judged_alike)
+Test(url, of_an_image_may_be_http_with_the_same_rules)
 {
 	static const struct {
 		const char *text, *normal; /* NULL: refused */
@@ -252,7 +252,7 @@ Test(url, of_an_image_may_be_unencrypted_and_is_judged_alike)
 	}
 }
 
-Test(url, is_let_through_by_the_operators_exceptions_but_never_without_https)
+Test(url, is_allowed_by_the_operators_exceptions_but_never_without_https)
 {
 	static const struct {
 		const char *range, *text;
@@ -336,7 +336,7 @@ Test(url, has_one_normal_form)
 	}
 }
 
-Test(url, may_have_so_many_bytes_and_no_more)
+Test(url, has_a_maximum_length)
 {
 	static char text[URL_BYTES_MAX + 2];
 

@@ -1,4 +1,4 @@
-/* The check of a command's arguments by its usage text, and the table of commands itself. */
+/* The check of a command's arguments against its usage text, and the table of commands. */
 #include "ops/cli/usage.h"
 #include "ops/cli/cli.h"
 
@@ -9,7 +9,7 @@ enum { WORDS_MAX = 16 };
 
 static char why[USAGE_WHY];
 
-/* Words are parted by a space; what stands between two " is one. `line` is changed. */
+/* Words are separated by a space; text between two " is one word. `line` is changed. */
 static int split(char *line, char *words[WORDS_MAX])
 {
 	int count = 0;
@@ -35,7 +35,7 @@ static bool takes(const char *usage_text, const char *text)
 	return usage_check(&usage, split(line, words), words, why);
 }
 
-Test(usage, takes_what_it_says)
+Test(usage, accepts_its_own_syntax)
 {
 	static const struct {
 		const char *usage, *words;
@@ -52,7 +52,7 @@ Test(usage, takes_what_it_says)
 	    {"ACCOUNT [--id ID] --pass PASS_ID...", "a --pass x --pass y"},
 	    {"ACCOUNT [--id ID] --pass PASS_ID...", "a --pass x y z"},
 	    {"ACCOUNT [--id ID] --pass PASS_ID...", "--pass x a y"},
-	    {"ACCOUNT KEY_ID", "a \"\""}, /* it names no key, as the command says */
+	    {"ACCOUNT KEY_ID", "a \"\""}, /* it names no key, as the command reports itself */
 	    {"FILE...", "a b c"},
 	    {"ACCOUNT [PASS_ID]", "a"},
 	    {"ACCOUNT installed|gone", "a gone"},
@@ -63,7 +63,7 @@ Test(usage, takes_what_it_says)
 		cr_expect(takes(cases[i].usage, cases[i].words), "%s: %s", cases[i].words, why);
 }
 
-Test(usage, names_what_is_wrong)
+Test(usage, names_the_fault)
 {
 	static const struct {
 		const char *usage, *words, *want;
@@ -102,7 +102,7 @@ Test(usage, names_what_is_wrong)
 	}
 }
 
-Test(usage, passes_over_what_was_taken)
+Test(usage, skips_accepted_words)
 {
 	struct usage usage;
 	char        *words[] = {NULL, NULL, "a"};
@@ -111,12 +111,12 @@ Test(usage, passes_over_what_was_taken)
 	cr_expect(usage_check(&usage, 3, words, why), "%s", why);
 }
 
-Test(usage, of_every_example_is_right)
+Test(usage, every_example_is_valid)
 {
 	char name[CLI_NAME], usage[CLI_TEXT], example[CLI_TEXT];
 
 	for (unsigned i = 0; cli_command(i, name, usage, example); i++) {
-		char *data = strstr(example, " --data "); /* taken before */
+		char *data = strstr(example, " --data "); /* found before */
 		if (data) *data = 0;
 		cr_expect(takes(usage, example), "%s %s: %s", name, example, why);
 	}

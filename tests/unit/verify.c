@@ -1,5 +1,5 @@
-/* Verification of a whole place: sound ones of every kind have no fault, each part that is damaged is told by its name, and
- * nothing is changed by looking. */
+/* Verification of a whole directory: sound ones of every kind have no fault, each damaged part is reported
+ * by name, and nothing is changed. */
 #include "tests/unit/shop.h"
 
 #include "schemas/crc32c.h"
@@ -23,7 +23,7 @@ TestSuite(verify, .init = begin, .fini = end);
 static void open_here(void)
 {
 	struct shard_dir at = shop_place(&test_dir, true);
-	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
+	at.snapshot_after_bytes = UINT64_MAX; /* only on request */
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 }
 
@@ -32,7 +32,7 @@ static void stop(void)
 	store_close(&store);
 }
 
-/* One more account, by a record of its own, as long as its row may be. */
+/* One more account, in its own record, with the longest possible row. */
 static void save_account(void)
 {
 	uint8_t           value[21 + NAME_BYTES] = {0};
@@ -67,7 +67,7 @@ static struct snapshot snap(void)
 	return keep(KEEP_SNAPSHOT).made;
 }
 
-/* Two snapshots, and of the journal only what is behind the older one. */
+/* Two snapshots, and only the journal after the older one. */
 static void make_pruned(void)
 {
 	open_here();
@@ -120,7 +120,7 @@ static void expect_fault(const struct test_dir *there, const char *want)
 
 /* Sound --------------------------------------------------------------------------------------------------- */
 
-Test(verify, finds_nothing_wrong_with_a_place_just_made)
+Test(verify, finds_no_fault_in_a_new_directory)
 {
 	open_here();
 	stop();
@@ -128,7 +128,7 @@ Test(verify, finds_nothing_wrong_with_a_place_just_made)
 	cr_expect(seen.seq == 1 && seen.records == 1 && seen.tables && seen.snapshots == 0);
 }
 
-Test(verify, finds_nothing_wrong_after_a_stop_a_kill_and_many_starts)
+Test(verify, finds_no_fault_after_a_stop_a_kill_and_many_starts)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		open_here();
@@ -145,7 +145,7 @@ Test(verify, finds_nothing_wrong_after_a_stop_a_kill_and_many_starts)
 	cr_expect(seen.tables);
 }
 
-Test(verify, finds_nothing_wrong_with_a_journal_that_begins_behind_snapshots)
+Test(verify, finds_no_fault_in_a_journal_that_begins_after_snapshots)
 {
 	make_pruned();
 	test_dir_copy(&test_dir, &copy);
@@ -158,7 +158,7 @@ Test(verify, finds_nothing_wrong_with_a_journal_that_begins_behind_snapshots)
 	cr_expect_eq(seen.audit.accounts, 5 * RECORDS_A_SEGMENT);
 }
 
-Test(verify, takes_an_unfinished_tail_for_what_it_is)
+Test(verify, accepts_an_unfinished_tail)
 {
 	open_here();
 	save_accounts(10);
@@ -169,7 +169,7 @@ Test(verify, takes_an_unfinished_tail_for_what_it_is)
 	expect_sound(&copy);
 }
 
-Test(verify, judges_tables_that_are_not_to_be_believed_by_what_they_are_made_of)
+Test(verify, checks_the_sources_of_untrusted_tables)
 {
 	make_pruned();
 	test_dir_copy(&test_dir, &copy);
@@ -183,7 +183,7 @@ Test(verify, judges_tables_that_are_not_to_be_believed_by_what_they_are_made_of)
 	cr_expect_eq(seen.audit.accounts, 4 * RECORDS_A_SEGMENT, "of the newest snapshot");
 }
 
-Test(verify, reads_a_served_place_as_far_as_it_is_known_to_be_durable)
+Test(verify, reads_a_served_directory_up_to_its_durable_end)
 {
 	make_pruned();
 	struct shard_dir at = shop_place(&test_dir, false);
@@ -195,7 +195,7 @@ Test(verify, reads_a_served_place_as_far_as_it_is_known_to_be_durable)
 	cr_expect(is_told("is damaged or missing"), "%s", seen.faults.texts[0]);
 }
 
-Test(verify, stops_when_it_is_told_to)
+Test(verify, can_be_stopped)
 {
 	make_pruned();
 	stop();
@@ -205,7 +205,7 @@ Test(verify, stops_when_it_is_told_to)
 	cr_expect_eq(verify_shard(&order, &seen), ERR_STOPPED);
 }
 
-Test(verify, counts_its_work_up_to_what_it_announced)
+Test(verify, reports_progress_up_to_the_announced_total)
 {
 	make_pruned();
 	stop();
@@ -237,7 +237,7 @@ Test(verify, names_the_place_of_any_damaged_record_but_an_unfinished_last_one)
 	expect_sound(&copy);
 }
 
-Test(verify, tells_a_damaged_beginning_behind_snapshots)
+Test(verify, reports_a_damaged_beginning_after_snapshots)
 {
 	make_pruned();
 	stop();
@@ -248,7 +248,7 @@ Test(verify, tells_a_damaged_beginning_behind_snapshots)
 	expect_fault(&test_dir, "journal segment 4: its first record is damaged");
 }
 
-/* The last record, made anew by `change` with a sum that holds. */
+/* The last record, rewritten by `change` with a valid checksum. */
 static void change_last_record(void (*change)(uint8_t *head))
 {
 	struct found last = find_record(&test_dir, 11);
@@ -272,7 +272,7 @@ static void raise_version(uint8_t *head)
 	head[4] = RECORD_VERSION + 1;
 }
 
-Test(verify, tells_a_record_whose_operations_are_not_what_it_says)
+Test(verify, reports_a_record_with_invalid_operations)
 {
 	open_here();
 	save_accounts(10);
@@ -281,7 +281,7 @@ Test(verify, tells_a_record_whose_operations_are_not_what_it_says)
 	expect_fault(&test_dir, "record 11 holds operations of a wrong form");
 }
 
-Test(verify, tells_a_record_of_another_version)
+Test(verify, reports_a_record_of_another_version)
 {
 	open_here();
 	save_accounts(10);
@@ -290,7 +290,7 @@ Test(verify, tells_a_record_of_another_version)
 	expect_fault(&test_dir, "journal segment 1: written by another version");
 }
 
-Test(verify, misses_a_last_record_that_the_tables_hold)
+Test(verify, reports_a_missing_last_record_that_the_tables_have)
 {
 	open_here();
 	save_accounts(10);
@@ -300,7 +300,7 @@ Test(verify, misses_a_last_record_that_the_tables_hold)
 	expect_fault(&test_dir, "tables: stands at record 11, which the journal does not hold");
 }
 
-Test(verify, tells_damaged_and_missing_segments)
+Test(verify, reports_damaged_and_missing_segments)
 {
 	make_pruned();
 	stop();
@@ -326,7 +326,7 @@ static void path_of(const struct snapshot *snapshot, const char *file, char path
 	snprintf(path, 64, "snapshots/%s/%s", name, file);
 }
 
-Test(verify, tells_damaged_snapshots)
+Test(verify, reports_damaged_snapshots)
 {
 	char path[64], want[96];
 	make_pruned();
@@ -344,7 +344,7 @@ Test(verify, tells_damaged_snapshots)
 	expect_fault(&test_dir, "snapshots: 1 without a manifest that can be read");
 }
 
-Test(verify, tells_a_snapshot_that_stands_elsewhere_than_its_manifest_says)
+Test(verify, reports_a_snapshot_whose_position_contradicts_its_manifest)
 {
 	struct buffer text = {0};
 	char          path[64];
@@ -360,7 +360,7 @@ Test(verify, tells_a_snapshot_that_stands_elsewhere_than_its_manifest_says)
 	expect_fault(&test_dir, "snapshot 6: its tables stand at record 6");
 }
 
-Test(verify, tells_damaged_tables_of_a_killed_shard)
+Test(verify, reports_damaged_tables_of_a_killed_shard)
 {
 	open_here();
 	save_accounts(10);
@@ -378,7 +378,7 @@ Test(verify, tells_damaged_tables_of_a_killed_shard)
 	cr_expect_not(seen.tables);
 }
 
-Test(verify, tells_what_became_of_a_clean_stop)
+Test(verify, reports_damage_after_a_clean_shutdown)
 {
 	open_here();
 	save_accounts(10);
@@ -395,7 +395,7 @@ Test(verify, tells_what_became_of_a_clean_stop)
 	expect_sound(&test_dir);
 }
 
-Test(verify, misses_the_journal_of_a_snapshot)
+Test(verify, reports_the_missing_journal_of_a_snapshot)
 {
 	make_pruned();
 	struct snapshot newest = snap();
@@ -410,7 +410,7 @@ Test(verify, misses_the_journal_of_a_snapshot)
 	expect_fault(&test_dir, "which the journal does not hold");
 }
 
-Test(verify, misses_the_snapshots_of_a_journal)
+Test(verify, reports_the_missing_snapshots_of_a_journal)
 {
 	make_pruned();
 	stop();
@@ -419,7 +419,7 @@ Test(verify, misses_the_snapshots_of_a_journal)
 	expect_fault(&test_dir, ", and there is no snapshot of what was before");
 }
 
-Test(verify, misses_a_journal_only_where_one_must_be)
+Test(verify, reports_a_missing_journal_only_where_one_is_required)
 {
 	struct shard_dir at = shop_place(&test_dir, true);
 	cr_assert_eq(look_at(&at, false, 0), OK);
@@ -429,8 +429,8 @@ Test(verify, misses_a_journal_only_where_one_must_be)
 	cr_expect(is_told("journal and snapshots: missing"), "%s", seen.faults.texts[0]);
 }
 
-/* As a restore makes it: the snapshot alone, with its journal to begin behind it. */
-Test(verify, takes_a_restored_place_that_was_never_served)
+/* As a restore creates it: only the snapshot; its journal would begin after it. */
+Test(verify, accepts_a_restored_directory_that_was_never_served)
 {
 	open_here();
 	save_accounts(30);
@@ -471,8 +471,8 @@ Test(verify, takes_a_restored_place_that_was_never_served)
 	cr_expect_eq(seen.audit.accounts, 35);
 }
 
-/* A later start would be made from it, and the journal that could tell better would be gone. */
-Test(verify, keeps_no_snapshot_that_it_finds_faulty)
+/* A later start would use it, and the journal with the right data would be gone. */
+Test(verify, keeps_no_faulty_snapshot)
 {
 	struct row_key key = key_u32((struct account_id){{'n'}}, 0);
 	int            fd = -1;

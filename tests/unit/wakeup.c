@@ -1,4 +1,4 @@
-/* The wakeup that other threads wake one with: no ring is missed, and none leaves the descriptor readable. */
+/* The wake-up of a thread by others: no ring is lost, and none leaves the descriptor readable. */
 #include "tests/unit/patience.h"
 #include "store/wakeup.h"
 
@@ -46,7 +46,7 @@ Test(wakeup, is_silent_again_once_it_is_answered)
 	cr_expect_not(wakeup_clear(&wakeup));
 }
 
-/* A ring is two steps, and so is an answer; what the other side does between them is done here by hand. */
+/* A ring and an answer have two steps each. The test does the other side's steps between them. */
 
 static void count_a_ring(void)
 {
@@ -66,7 +66,7 @@ static void expect_rest(void)
 	cr_expect_eq(wakeup.owed, 0);
 }
 
-Test(wakeup, is_heard_before_its_descriptor_knows)
+Test(wakeup, is_noticed_before_its_descriptor_is_readable)
 {
 	count_a_ring();
 	cr_expect(wakeup_clear(&wakeup));
@@ -86,7 +86,7 @@ Test(wakeup, is_silent_when_the_second_of_two_rings_is_written_late)
 	expect_rest();
 }
 
-Test(wakeup, is_silent_when_two_who_ring_write_late)
+Test(wakeup, is_silent_when_two_threads_write_late)
 {
 	count_a_ring();
 	count_a_ring();
@@ -98,7 +98,7 @@ Test(wakeup, is_silent_when_two_who_ring_write_late)
 	expect_rest();
 }
 
-Test(wakeup, is_heard_when_it_rings_within_an_answer)
+Test(wakeup, is_noticed_when_it_rings_during_an_answer)
 {
 	uint64_t count;
 	wakeup_signal(&wakeup);
@@ -129,7 +129,7 @@ Test(wakeup, misses_no_ring_of_several)
 	for (int i = 0; i < RINGERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, ring_often, NULL), 0);
 	while (seen < RINGERS * RINGS &&
-	       is_readable(patience_ms(3000))) { /* asleep with something untold it would wait in vain */
+	       is_readable(patience_ms(3000))) { /* a sleep with an unreported ring would never end */
 		turns++;
 		if (wakeup_clear(&wakeup)) seen = atomic_load(&told);
 	}

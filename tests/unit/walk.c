@@ -1,6 +1,6 @@
-/* The walk against damage: bytes of the tables' file are flipped at random places, one at a time, in pages of every
- * kind. Whatever the walk passes over must be harmless: every row is still found by its key and in its order, and no
- * page that is in use can be taken for a free one. */
+/* The walk over damaged tables: bytes of the file are flipped at random positions, one at a time, in pages
+ * of every kind. Damage that the walk does not report must be harmless: every row is still found by its
+ * key and in order, and no page in use can be taken for a free one. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -48,7 +48,7 @@ static void put_row(enum table table, unsigned i, unsigned generation)
 	scratch_save(&s);
 }
 
-/* Written, deleted and written again, so that there are free pages, in use by a table of several levels. */
+/* Written, deleted and rewritten, so that there are free pages, and pages of a table with several levels. */
 static void furnish(void)
 {
 	for (unsigned i = 0; i < ROWS; i++) {
@@ -70,7 +70,7 @@ static unsigned generation_of(unsigned i)
 	return i % 3 == 0 ? 2 : 1;
 }
 
-/* Everything by its key, and in its order. */
+/* Reads every row by its key, and all in order. */
 static bool is_as_written(struct view *view)
 {
 	struct span     value;
@@ -121,14 +121,14 @@ static int look_in_child(void *user)
 	_exit((int)look(&faults));
 }
 
-Test(walk, finds_nothing_wrong_with_sound_tables)
+Test(walk, finds_no_fault_in_sound_tables)
 {
 	struct faults faults = {0};
 	furnish();
 	cr_expect_eq(look(&faults), SOUND, "%s", faults.texts[0]);
 }
 
-Test(walk, finds_nothing_wrong_with_empty_tables)
+Test(walk, finds_no_fault_in_empty_tables)
 {
 	struct faults faults = {0};
 	struct db    *still;
@@ -144,7 +144,8 @@ Test(walk, finds_nothing_wrong_with_empty_tables)
 	db_close(&still);
 }
 
-/* Where LMDB keeps the number of the last page in a page of its own: behind its head, 16, and 24 + 2 * 48 bytes. */
+/* The position of the last page's number in LMDB's meta pages: after the page header of 16 bytes and 24 +
+ * 2 * 48 bytes. */
 enum { LAST_PAGE_AT = 16 + 24 + 2 * 48 };
 
 Test(walk, reserves_no_memory_for_pages_that_the_file_cannot_have)
@@ -160,7 +161,7 @@ Test(walk, reserves_no_memory_for_pages_that_the_file_cannot_have)
 	          faults.texts[0]);
 }
 
-Test(walk, misses_no_flipped_bit_that_matters)
+Test(walk, detects_every_flipped_bit_that_matters)
 {
 	const char *wanted = getenv("STAMPEDE_WALK_FLIPS");
 	unsigned    flips = wanted ? (unsigned)strtoul(wanted, NULL, 10) : FLIPS_DEFAULT, found = 0;
@@ -171,14 +172,14 @@ Test(walk, misses_no_flipped_bit_that_matters)
 	free(bytes);
 	for (unsigned i = 0; i < flips; i++) {
 		size_t page = chance_below(&state, (unsigned)(size / 4096));
-		/* The heads of pages, where the structure is, more often than their share. */
+		/* The page headers, which have the structure, are chosen more often. */
 		size_t  at = page * 4096 + chance_below(&state, chance_below(&state, 2) ? 64 : 4096);
 		uint8_t bit = (uint8_t)(1u << chance_below(&state, 8));
 		file_flip(&s.test_dir, "data.mdb", at, bit);
 		int verdict = in_child(look_in_child, NULL);
 		cr_expect(verdict != MISSED && verdict != OTHERWISE, "byte %zu of page %zu, bit %x: %d",
 		          at % 4096, page, bit, verdict);
-		found += verdict != SOUND; /* a child that died is a finding, too */
+		found += verdict != SOUND; /* a child that crashed counts as detected */
 		file_flip(&s.test_dir, "data.mdb", at, bit);
 	}
 	fprintf(stderr, "%u of %u flips found, the others changed nothing\n", found, flips);
@@ -186,7 +187,7 @@ Test(walk, misses_no_flipped_bit_that_matters)
 	cr_expect_eq(in_child(look_in_child, NULL), SOUND);
 }
 
-/* Is this a list of free pages: its length, then numbers that descend? */
+/* True if this looks like a list of free pages: its length, then descending numbers. */
 static bool is_free_list(const uint8_t *at, const uint8_t *end, uint64_t pages)
 {
 	if (end - at < 8) return false;
@@ -200,7 +201,7 @@ static bool is_free_list(const uint8_t *at, const uint8_t *end, uint64_t pages)
 	return true;
 }
 
-/* A page that the list of free ones names although a row lies in it would be overwritten by and by. */
+/* A page in the free list that still has a row would be overwritten sooner or later. */
 Test(walk, finds_a_page_that_is_free_and_in_use)
 {
 	struct faults faults = {0};

@@ -1,13 +1,13 @@
-/* Signatures and secrets of webhooks, against values that other programs computed. */
+/* Signatures and secrets of webhooks, compared with values computed by other programs. */
 #include "schemas/webhook.h"
 
 #include <criterion/criterion.h>
 
 /* Computed by `openssl dgst -sha256 -mac HMAC -macopt hexkey:…`. */
-Test(webhook, signature_is_what_openssl_computes)
+Test(webhook, signature_equals_that_of_openssl)
 {
 	static const struct {
-		uint8_t     first; /* of the key; each byte is one more than the one before */
+		uint8_t     first; /* of the key; each byte is one more than the previous one */
 		const char *id, *body;
 		int64_t     sent_us;
 		const char *want;
@@ -49,7 +49,7 @@ Test(webhook, secret_is_shown_and_read)
 	cr_expect_arr_eq(again, key, sizeof key);
 }
 
-Test(webhook, secret_is_refused_when_it_is_none)
+Test(webhook, invalid_secret_is_refused)
 {
 	static const char *const texts[] = {
 	    "",

@@ -1,4 +1,4 @@
-/* Room for answers: how much, for which of them, and who waits for it. */
+/* Memory for answers: its size, which answers may use it, and which calls wait for it. */
 #include "actors/shard/engine/window.h"
 
 #include "actors/rt/time.h"
@@ -36,7 +36,7 @@ static mono_us soon(int64_t ms)
 	return mono_after(time_mono(), (dur_us){ms * US_PER_MS});
 }
 
-Test(window, leaves_room_for_writes_when_there_is_none_for_others)
+Test(window, leaves_room_for_writes_when_there_is_none_for_reads)
 {
 	window_add(window, LISTS_OWN);
 	cr_expect_not(window_fits(window, WINDOW_LIST, 1));
@@ -48,7 +48,7 @@ Test(window, leaves_room_for_writes_when_there_is_none_for_others)
 	cr_expect_not(window_fits(window, WINDOW_WRITE, ANSWER_RESERVED_BYTES));
 }
 
-Test(window, holds_no_more_than_its_peer_grants)
+Test(window, is_limited_by_the_peers_credit)
 {
 	struct window *small = window_new(&all, 3 * ANSWER_RESERVED_BYTES);
 	cr_expect(window_fits(small, WINDOW_READ, ANSWER_RESERVED_BYTES));
@@ -76,7 +76,7 @@ Test(window, counts_until_the_peer_has_received)
 	cr_expect_eq(all.held, 0);
 }
 
-/* However many fill theirs, there is something left for the next. */
+/* However many sessions fill their share, something is left for the next. */
 Test(window, no_session_gets_more_than_twice_what_is_left)
 {
 	enum { MANY = 100, STEP = 64 << 10 };
@@ -107,7 +107,7 @@ Test(window, ends_with_its_last_user)
 	cr_expect_eq(all.held, 0);
 }
 
-/* Readers that wait --------------------------------------------------------------------------------------- */
+/* Waiting readers ---------------------------------------------------------------------------------------- */
 
 static void *receive_later(void *unused)
 {
@@ -127,7 +127,7 @@ Test(window, a_reader_waits_for_the_peer_to_receive)
 	pthread_join(peer, NULL);
 }
 
-Test(window, a_reader_does_not_wait_for_long_and_the_next_not_at_all)
+Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 {
 	mono_us begun = time_mono();
 	window_add(window, LISTS_OWN);
@@ -144,7 +144,7 @@ Test(window, a_reader_does_not_wait_for_long_and_the_next_not_at_all)
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), OK);
 }
 
-Test(window, a_reader_waits_no_longer_than_its_call)
+Test(window, a_reader_waits_no_longer_than_its_calls_deadline)
 {
 	mono_us begun = time_mono();
 	window_add(window, LISTS_OWN);
@@ -152,8 +152,8 @@ Test(window, a_reader_waits_no_longer_than_its_call)
 	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
 }
 
-/* One that is gone without having received anything blocks nobody. */
-Test(window, room_that_another_has_left_is_room)
+/* A peer that disconnects without receiving anything blocks no other. */
+Test(window, room_of_an_ended_session_is_free)
 {
 	struct window *others[3];
 	for (unsigned i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* Staged writes: what stands when one is laid over another, and the value a row will have. */
+/* Staged writes: the result of staging one over another, and the resulting value of a row. */
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +36,7 @@ static void del(void)
 	cr_assert_eq(write_del(&writes, TABLE_HOT, key), OK);
 }
 
-/* What the row will be over `base` (NULL: absent); NULL: it will be none. */
+/* The row after the writes over `base` (NULL: absent); NULL: deleted. */
 static bool becomes(const char *base, const char *want)
 {
 	struct span         got, under = base ? span_str(base) : span_of(NULL, 0);
@@ -46,7 +46,7 @@ static bool becomes(const char *base, const char *want)
 	return want ? err == OK && span_is(got, want) : err == ERR_NOT_FOUND;
 }
 
-Test(writes, a_put_stands_whatever_was_there)
+Test(writes, a_put_replaces_any_value)
 {
 	put("value");
 	cr_expect(becomes(NULL, "value"));
@@ -72,7 +72,7 @@ Test(writes, a_patch_over_a_put_is_a_put)
 	cr_expect(becomes("zzz", "12cd56"));
 }
 
-Test(writes, a_put_over_patches_forgets_them)
+Test(writes, a_put_replaces_patches)
 {
 	patch(0, "1");
 	patch(3, "4");
@@ -83,7 +83,7 @@ Test(writes, a_put_over_patches_forgets_them)
 	cr_expect_eq(writes.rows[0].patch_count, 0);
 }
 
-Test(writes, the_same_bytes_patched_again_cost_no_second_patch)
+Test(writes, patching_the_same_bytes_again_needs_no_second_patch)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		patch(1, i % 2 ? "xx" : "yy");
@@ -93,7 +93,7 @@ Test(writes, the_same_bytes_patched_again_cost_no_second_patch)
 	cr_expect(becomes("abcdef", "axxzef"));
 }
 
-Test(writes, del_and_put_take_turns)
+Test(writes, del_and_put_alternate)
 {
 	put("first");
 	del();
@@ -165,7 +165,7 @@ Test(writes, beyond_their_bounds_are_refused)
 	cr_expect_eq(write_patch(&writes, TABLE_HOT, span_of(bytes, 0), 0, span_str("x")), ERR_TOO_LARGE);
 }
 
-/* Every kind at random over one row, held against bytes that are simply written. */
+/* Random writes of every kind to one row, compared with plain bytes. */
 Test(writes, equal_a_naive_model)
 {
 	uint64_t state = chance_begin();
@@ -201,26 +201,26 @@ Test(writes, equal_a_naive_model)
 	}
 }
 
-/* A handler that does one of these is wrong. */
+/* A handler that does one of these is a bug. */
 Test(writes, a_patch_of_what_was_deleted_is_our_bug, .signal = SIGABRT)
 {
 	del();
 	patch(0, "x");
 }
 
-Test(writes, a_patch_behind_the_end_of_a_put_is_our_bug, .signal = SIGABRT)
+Test(writes, a_patch_beyond_the_end_of_a_put_is_our_bug, .signal = SIGABRT)
 {
 	put("abc");
 	patch(3, "x");
 }
 
-Test(writes, a_patch_behind_the_end_of_a_row_is_our_bug, .signal = SIGABRT)
+Test(writes, a_patch_beyond_the_end_of_a_row_is_our_bug, .signal = SIGABRT)
 {
 	patch(3, "x");
 	(void)becomes("abc", "abcx");
 }
 
-Test(writes, each_of_many_rows_is_found_and_stands_once)
+Test(writes, each_of_many_rows_is_found_once)
 {
 	for (unsigned round = 0; round < 2; round++)
 		for (uint16_t i = 0; i < 1000; i++)
