@@ -1,5 +1,5 @@
-/* Rows in a hash table, and the sum of their marks. A row's mark mixes table, key and value; equal sums of different
- * rows are as likely as a guess of 64 bits. */
+/* Rows in a hash table, and the sum of their marks. A row's mark is a hash of table, key and value; equal
+ * sums of different rows are as likely as guessing 64 bits. */
 #include "tests/crash/contents.h"
 
 #include "schemas/arena.h"
@@ -76,7 +76,7 @@ void contents_free(struct contents **contents)
 	*contents = NULL;
 }
 
-/* Where the row hangs, or would. */
+/* The link to the row, or the place for it. */
 static struct row **find(struct contents *contents, enum table table, struct span key)
 {
 	struct row **at = &contents->buckets[mark_of(table, key, span_of(NULL, 0)) % BUCKETS];
@@ -142,7 +142,7 @@ uint64_t contents_digest(const struct contents *contents)
 	return contents->digest;
 }
 
-/* Joins the parts of one value, of which `row` is the first; *row is the row behind it. */
+/* Joins the parts of one value, beginning with `row`. Afterwards *row is the next row. */
 static enum err join(struct view *reader, enum table table, struct raw_row *row, struct buffer *key,
                      struct buffer *value)
 {

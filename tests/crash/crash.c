@@ -1,10 +1,10 @@
-/* crash: builds the disk as it could be after a crash at any point of a store's work, and lets the store's own recovery
- * loose on each. README.md says how.
+/* crash: builds states that the disk could have after a crash at any point of a store's work, and runs the
+ * store's own recovery on each. README.md says how.
  *
  *   crash [--seed S] [--states N] [--seconds T] [--jobs J] [--dir DIR] [--state N] [--trace FILE | --service FILE] [--control]
  *
- * Exit status: 0 nothing was violated; 1 something was; 2 it could not be tried. With --control 0 and 1 change places:
- * such a program is built with a rule switched off. */
+ * Exit status: 0 without a violation; 1 with one; 2 if it could not run. With --control 0 and 1 are
+ * exchanged, for programs that are built with one rule switched off. */
 #include "tests/crash/round.h"
 
 #include "tests/crash/disk.h"
@@ -79,7 +79,7 @@ static struct order take_options(int argc, char **argv)
 	return order;
 }
 
-/* A job takes every `jobs`th round. */
+/* A job does every `jobs`th round. */
 static void job_main(const struct order *order, unsigned index, struct job *job, int64_t until_s)
 {
 	uint64_t first = index, rounds = (order->states + STATES_A_ROUND - 1) / STATES_A_ROUND;

@@ -1,9 +1,9 @@
-/* The model of a disk. A file has bytes that are durable and a list of changes that may or may not be; so has a
- * directory, of entries. A completed sync moves what was there when it began from the one to the other.
+/* The model of a disk. A file has durable bytes and a list of changes that may or may not survive; a
+ * directory has the same of entries. A completed sync makes everything durable that was there when it began.
  *
- * A state is made by deciding about each change that is not durable: kept, lost, or torn between the sectors it touches.
- * How likely each is, is drawn anew for each file of each state, so that states where all is lost but one write, or all
- * kept but one sector, come up as often as an even mixture. */
+ * A state is made by a decision for each change that is not durable: kept, lost, or torn between the sectors
+ * it touches. The probabilities are drawn again for each file of each state. States in which only one write
+ * is kept, or only one sector lost, thus occur as often as an even mixture. */
 #include "tests/crash/disk.h"
 
 #include "tests/crash/image.h"
@@ -33,9 +33,9 @@ struct names {
 	unsigned    count;
 };
 
-/* Something that is not durable yet. Of a directory: `from` is no longer there, `name` is `file`. */
+/* A change that is not durable yet. In a directory: `from` is removed, `name` is `file`. */
 struct change {
-	bool           is_resize, settled; /* settled: durable by itself, but earlier ones are not */
+	bool           is_resize, settled; /* settled: durable itself, but earlier ones are not */
 	uint64_t       at, length;
 	const uint8_t *bytes; /* NULL: zeros */
 	char           from[NAME_BYTES];
@@ -43,12 +43,12 @@ struct change {
 };
 
 struct file {
-	struct file_id id, said; /* what it says it is */
+	struct file_id id, said; /* its declared type */
 	bool           is_dir;
 	struct image   durable;
-	struct names   entries; /* durable ones */
+	struct names   entries; /* the durable ones */
 	struct change *changes;
-	size_t         first, end; /* those not durable, in `changes` */
+	size_t         first, end; /* those in `changes`, not durable */
 	size_t         capacity;
 	char          *built; /* its path in the state being made */
 };
@@ -89,7 +89,7 @@ void disk_free(struct disk **disk_p)
 	*disk_p = NULL;
 }
 
-/* An inode names the file that got it last. */
+/* An inode means the file that had it last. */
 static struct file *find(const struct disk *disk, uint64_t inode)
 {
 	for (unsigned i = disk->file_count; i-- > 0;)
@@ -168,7 +168,7 @@ static void make_durable(struct file *file, size_t end)
 	}
 }
 
-/* A thread syncs one thing at a time. One that died meanwhile left its place to the next thread of its number. */
+/* A thread syncs one thing at a time. A dead thread's number is used by the next thread. */
 static struct sync *sync_of(struct disk *disk, uint64_t thread)
 {
 	struct sync *sync = NULL;
@@ -229,7 +229,7 @@ void disk_apply(struct disk *disk, const struct trace_entry *entry)
 	switch ((enum trace_op)entry->head.op) {
 	case TRACE_ROOT:
 		if (disk->root && disk->root->id.inode == entry->head.file)
-			return; /* another process, the same place */
+			return; /* another process, the same directory */
 		disk->device = entry->head.at;
 		disk->root = add(disk, entry->head.file, true);
 		return;
@@ -269,7 +269,7 @@ static void load_dir(struct disk *disk, struct file *dir, int dir_fd)
 		struct change change = {.at = 0};
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
 		must(!fstatat(dir_fd, entry->d_name, &said, 0));
-		/* One file may have two names. The directory tells its true inode, fstatat() may not. */
+		/* One file may have two names. The directory entry has its true inode, fstatat() may not. */
 		if (!(change.name.file = find(disk, entry->d_ino))) {
 			change.name.file = add(disk, entry->d_ino, S_ISDIR(said.st_mode));
 			change.name.file->said = (struct file_id){said.st_dev, said.st_ino};
@@ -296,11 +296,11 @@ void disk_load(struct disk *disk, const char *path)
 
 /* Building ------------------------------------------------------------------------------------------------ */
 
-/* How a file fares: of 16 changes so many are lost, of the others so many torn. */
+/* The changes of a file: how many of 16 are lost, and how many of the others torn. */
 struct fate {
 	enum crash crash;
 	unsigned   lost, torn;
-	bool       writing; /* CRASH_KILL: in the midst of its last change */
+	bool       writing; /* CRASH_KILL: inside its last change */
 	uint64_t  *luck;
 };
 
@@ -318,14 +318,15 @@ static bool is_lost(const struct fate *fate, const struct change *change)
 	return fate->crash == CRASH_POWER && !change->settled && chance_below(fate->luck, 16) < fate->lost;
 }
 
-/* Would the image be the same afterwards? */
+/* True if the image would not change. */
 static bool is_same(const struct image *image, uint64_t at, const uint8_t *bytes, uint64_t size)
 {
 	static const uint8_t zeros[SECTOR];
 	return at + size <= image->size && !memcmp(image->at + at, bytes ? bytes : zeros, size);
 }
 
-/* Each sector the change touches is as it was, zeros, or as it was to be; one that gets the bytes it has keeps them. */
+/* Each sector that the change touches keeps its bytes, becomes zeros, or gets the new bytes. A sector whose
+ * bytes would not change stays. */
 static void tear(struct image *image, const struct change *change, uint64_t *luck)
 {
 	unsigned whole = 1 + chance_below(luck, 15);
@@ -367,7 +368,7 @@ static void build_image(const struct file *file, const struct fate *fate, struct
 		else
 			image_change(image, change);
 	}
-	/* The size may have reached the disk without the bytes. */
+	/* The size may be on the disk without the bytes. */
 	if (fate->crash == CRASH_POWER && image->size < grown && chance_below(fate->luck, 2))
 		image_resize(image, grown);
 }

@@ -1,4 +1,4 @@
-/* The tree of records that a trace has written, and what may be lost of it. */
+/* The tree of records that a trace has written, and which of them may be lost. */
 #include "tests/crash/history.h"
 
 #include "store/record.h"
@@ -15,7 +15,7 @@ struct history *history_new(void)
 	return history;
 }
 
-/* The contents are not copied: they are made again when they are wanted. */
+/* The contents are not copied: they are computed again when needed. */
 void history_copy(struct history *to, const struct history *from)
 {
 	memcpy(to->records, from->records, from->count * sizeof *from->records);
@@ -40,7 +40,8 @@ void history_free(struct history **history)
 	*history = NULL;
 }
 
-/* Moves the contents to a record: on from the one before it if they stand there, else anew from the beginning. */
+/* Sets the contents to those at a record: continued from its predecessor if they are there, else from the
+ * beginning. */
 static void move_to(struct history *history, unsigned target)
 {
 	static unsigned way[RECORDS_MAX];
@@ -89,7 +90,7 @@ static void see_write(struct history *history, struct span bytes)
 	memcpy(history->lineage, record.lineage, sizeof record.lineage);
 }
 
-/* What was told is always the record of that number that was written last. */
+/* A reported number always means the record of that number that was written last. */
 static void tell(struct history *history, uint64_t seq)
 {
 	unsigned best = RECORDS_MAX;

@@ -1,4 +1,4 @@
-/* Bytes that grow, as files do. */
+/* Bytes that grow, like a file. */
 #include "tests/crash/image.h"
 
 #include "schemas/err.h"

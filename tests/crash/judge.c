@@ -1,4 +1,4 @@
-/* The judge. It only reads, but for what the recovery itself writes. */
+/* The checks of a state. They only read, apart from what the recovery itself writes. */
 #include "tests/crash/judge.h"
 
 #include "schemas/bytes.h"
@@ -29,7 +29,7 @@ static bool wrong(struct court *court, const char *text, enum err err)
 	return false;
 }
 
-/* What a client was told of its pass's points. More there may be: points are only ever added. */
+/* The points of a pass that a client was answered. There may be more, since points are only ever added. */
 static bool keeps(struct court *court, const struct promise *promise)
 {
 	struct account_id id;
@@ -70,7 +70,7 @@ static bool tables_hold(struct court *court)
 	char     text[200];
 	enum err err = contents_of_view(court->reader, &digest);
 	if (err) return wrong(court, "a row", err);
-	/* The newest record is the epoch that this start has made. */
+	/* The newest record is the epoch that this start made. */
 	if (!history_allows(court->history, court->judged->report.seq - 1, digest, text)) {
 		snprintf(court->judged->what, JUDGE_TEXT, "%s (replayed %llu%s%s)", text,
 		         (unsigned long long)court->judged->report.replayed_records,
@@ -83,7 +83,7 @@ static bool tables_hold(struct court *court)
 	return rows_agree(court);
 }
 
-/* Where the records of a segment end, another start must not find the beginning of one that is not to be. */
+/* After the end of a segment's records the next start must not find the beginning of an invalid one. */
 static bool segment_ends_blank(struct court *court, const struct journal_dir *dir, uint64_t number)
 {
 	static uint8_t block[RECORD_ALIGN];
@@ -122,7 +122,7 @@ static bool journal_goes_on(struct court *court, int shard_fd)
 	return good;
 }
 
-/* The whole place by its own verification, which must not cry wolf over what a recovery leaves. */
+/* Runs the store's own verification, which must not report the state that a recovery leaves. */
 static bool verifies(struct court *court, const struct shard_dir *test_dir)
 {
 	static struct verify_report report;
@@ -145,7 +145,7 @@ static bool examine(struct court *court, int shard_fd)
 	bool good = tables_hold(court);
 	store_reader_end(court->reader);
 	store_reader_close(&court->reader);
-	store_close(&court->store); /* the thread that makes segments rests */
+	store_close(&court->store); /* the thread that makes segments is idle */
 	return good && journal_goes_on(court, shard_fd);
 }
 

@@ -1,5 +1,5 @@
-/* The work: one account with one template, whose passes are created, given points, edited and deleted, in the rows
- * that a shard would write. Commands gather in records while the record before is on its way to the disk. */
+/* The work: one account with one template, whose passes are created, given points, edited and deleted, with
+ * the rows of a shard. Commands are batched in a record while the previous record is being written. */
 #include "tests/crash/life.h"
 
 #include "tests/crash/contents.h"
@@ -86,7 +86,7 @@ static void make_account(struct life *life)
 	put(life, TABLE_TEMPLATE, key_u32(account, TEMPLATE), span_str(text));
 }
 
-/* The body as it is now, and the rows that the pass is found by: before anything else is staged. */
+/* The body as it is now and the index rows of the pass, before anything else is staged. */
 static void put_index(struct life *life, uint32_t number, const struct body *body)
 {
 	struct row_key      key = key_u32(account, number);
@@ -195,7 +195,7 @@ static void command(struct life *life)
 
 /* The turn ------------------------------------------------------------------------------------------------ */
 
-/* What is durable is told at once. */
+/* Durable records are reported at once. */
 static void settle(struct life *life)
 {
 	must(!store_settle(life->store));
@@ -204,7 +204,8 @@ static void settle(struct life *life)
 	life->told = durable;
 }
 
-/* What was submitted may have arrived at once: a look comes before each wait. Twenty seconds of them are a hang. */
+/* The submitted record may already have become durable, so each wait is preceded by a check. Twenty seconds
+ * of waits count as a hang. */
 static void look(struct life *life, unsigned *looks)
 {
 	struct pollfd news = {.fd = store_fd(life->store), .events = POLLIN};
@@ -221,7 +222,7 @@ static void commit_if_idle(struct life *life)
 		must(!store_commit(life->store));
 }
 
-/* Snapshots are made beside the work, and then the journal before them goes. */
+/* Snapshots are made during the work, and then the journal before them is deleted. */
 static void ask_for_snapshot(struct life *life)
 {
 	uint64_t number;
@@ -257,7 +258,7 @@ static void live(struct life *life, unsigned records)
 	wait_for_snapshot(life);
 }
 
-/* The tables read whole, so that the record at which they stand is tried against what was written. */
+/* Reads the whole tables, so that the record at which they are can be compared with what was written. */
 static void mark_digest(struct life *life, uint64_t seq)
 {
 	struct view *reader = NULL;

@@ -1,9 +1,10 @@
-/* The recorder. The functions of recorder_calls.c have the names of the C library's, so that the store's calls and
- * LMDB's arrive there first; each does its work by the system call itself. What succeeded is told to the trace before the
- * caller learns of it, so an entry never comes before the deed, and whatever followed from the deed comes after it. A
- * sync makes two entries, because only what was written before its beginning is certain at its end.
+/* The recorder. The functions of recorder_calls.c have the names of the C library's, so that the store's
+ * calls and LMDB's arrive there first; each makes the system call itself. A successful call is written to the
+ * trace before the caller returns, so an entry never precedes its action, and everything that follows from
+ * the action comes after it. A sync makes two entries, because only what was written before its beginning is
+ * certain at its end.
  *
- * Space reserved with fallocate() is neither on the disk's record nor really taken: states are built in memory. Copies
+ * Space reserved with fallocate() is neither recorded nor really reserved: states are built in memory. Copies
  * inside the kernel are refused, as some file systems do, so that the bytes pass through here. */
 #include "tests/crash/recorder_inside.h"
 
@@ -20,12 +21,13 @@ enum { FDS = 1024, PATH_BYTES = 4096, TRACKED = 1, TRACKED_DSYNC = 3 };
 static int      trace_fd = -1;
 static char     root[PATH_BYTES];
 static size_t   root_size;
-static uint8_t  tracked[FDS]; /* by descriptor: is it below the root? */
+static uint8_t  tracked[FDS]; /* by descriptor: true if it is below the root */
 static unsigned entries_left;
 static unsigned counted_ops;
 static dur_us   sync_time;
 
-/* Held from before a deed until its entry is written: a process that dies by recorder_die_after() has told all it did. */
+/* Held from before an action until its entry is written: a process that dies by recorder_die_after() has
+ * recorded all its actions. */
 static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 /* Entries ------------------------------------------------------------------------------------------------- */
@@ -84,7 +86,7 @@ void recorder_mark_restored(uint64_t seq, uint32_t chain, struct span operations
 	mark_bytes(MARK_RESTORED, seq, chain, operations);
 }
 
-/* Is the descriptor that of a file or directory below the root? Its path, if so. */
+/* True if the descriptor is a file or directory below the root; then also its path. */
 static bool path_below(int fd, char path[PATH_BYTES])
 {
 	char    link[64];
@@ -130,8 +132,8 @@ void recorder_track(int fd, int flags)
 	tracked[fd] = !path_below(fd, path) ? 0 : flags & (O_DSYNC | O_SYNC) ? TRACKED_DSYNC : TRACKED;
 }
 
-/* A descriptor's inode, if what happens to it is recorded. The C library may have closed it without a word, so it is
- * looked at again. */
+/* A descriptor's inode, if it is recorded. The C library may have closed the descriptor without a call, so it
+ * is checked again. */
 bool recorder_is_tracked(int fd, struct stat *st)
 {
 	char path[PATH_BYTES];
@@ -162,7 +164,8 @@ void recorder_emit_root(int dir_fd, const char *path)
 	if (fd >= 0) syscall(SYS_close, fd);
 }
 
-/* Beginning ----------------------------------------------------------------------------------------------- */
+/* Start
+ * --------------------------------------------------------------------------------------------------- */
 
 void recorder_begin(const char *dir, const char *trace)
 {
@@ -170,7 +173,7 @@ void recorder_begin(const char *dir, const char *trace)
 	if (root_size >= sizeof root) recorder_give_up("path too long");
 	trace_fd = (int)syscall(SYS_openat, AT_FDCWD, trace, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (trace_fd < 0) recorder_give_up(trace);
-	/* Out of the way of a program that counts on low numbers, or closes them all one by one. */
+	/* A high number, for programs that rely on low descriptors or close them all. */
 	int high = (int)syscall(SYS_fcntl, trace_fd, F_DUPFD_CLOEXEC, FDS / 4);
 	if (high >= 0) {
 		syscall(SYS_close, trace_fd);

@@ -2,21 +2,24 @@
 #include "schemas/clock.h"
 #include "tests/crash/trace.h"
 
-/* Stands between a program and the C library's calls on files. Linked into a program it is off until begun; as a
- * preloaded library it begins by itself: STAMPEDE_RECORD_DIR names the directory, STAMPEDE_RECORD_TRACE the file.
- * It also lies, where a test must move a directory in time or place. Errors: none; what it cannot do ends the process. */
+/* Intercepts a program's calls of the C library on files. Linked into a program it is off until it is
+ * started; preloaded it starts by itself: STAMPEDE_RECORD_DIR names the directory, STAMPEDE_RECORD_TRACE the
+ * file. It can also report another boot and other inodes, for tests that move a directory in time or place.
+ * Errors: none; failures end the process. */
 
-/* Records what happens below `dir`, made already or not yet, from here on in this process and those it forks; appends to
- * `trace`. Both are absolute. What is in `dir` already, whoever reads the trace must know. */
+/* Records the changes below `dir`, which need not exist, from now on in this process and its children;
+ * appends to `trace`. Both are absolute paths. The reader of the trace must know what `dir` contained
+ * before. */
 void recorder_begin(const char *dir, const char *trace);
 
-/* The process ends, as if killed, behind the `entries`th entry from here on that is one of `ops` (1 << TRACE_... each). */
+/* The process ends as if killed, after the `entries`th entry from now on that is one of `ops` (1 << TRACE_...
+ * each). */
 void recorder_die_after(unsigned entries, unsigned ops);
 
-/* Holds every deed of other threads back for good: the process is about to end while they are at work. */
+/* Blocks every action of other threads from now on: the process is about to end while they are working. */
 void recorder_end(void);
 
-/* Every sync takes so long from here on: other threads get further meanwhile. */
+/* Every sync takes this long from now on, so that other threads get further meanwhile. */
 void recorder_slow_syncs(dur_us each);
 
 void recorder_mark(enum trace_mark mark, uint64_t length, uint64_t other);
@@ -25,7 +28,7 @@ void recorder_mark_restored(uint64_t seq, uint32_t chain, struct span operations
 /* From now on the host is in its `boot`th boot; 0: the true one. */
 void recorder_boot(unsigned boot);
 
-/* A file that was copied elsewhere says it is still the one it was. */
+/* A file that was copied elsewhere reports the inode of the original. */
 struct file_id {
 	uint64_t device, inode;
 };

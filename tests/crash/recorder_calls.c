@@ -1,4 +1,4 @@
-/* The calls that change files: each does its work by the system call itself, and tells. */
+/* The calls that change files: each makes the system call itself and records it. */
 #include "tests/crash/recorder_inside.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static int do_open(int dir_fd, const char *path, int flags, mode_t mode)
 	struct place_of test_dir;
 	int             lie = recorder_lie(path);
 	if (lie >= 0) return lie;
-	/* Only what may change something: others may come from a child whose parent was in the midst of a deed. */
+	/* Only opens that may change something: others may come from a child that was forked during an action
+	 * of its parent. */
 	bool recorded = flags & (O_CREAT | O_TRUNC) && recorder_enter(-1);
 	bool made = recorded && flags & O_CREAT && !recorder_true_stat(dir_fd, path, 0, &st);
 	int  fd = (int)syscall(SYS_openat, dir_fd, path, flags, mode);
@@ -111,7 +112,7 @@ static void emit_write(int fd, const struct stat *st, const void *bytes, ssize_t
 	              is_zero(bytes, (size_t)n) ? span_of(NULL, 0) : span_of(bytes, (size_t)n));
 }
 
-/* `at` < 0: where the descriptor stands now that it is written. */
+/* `at` < 0: the descriptor's position after the write. */
 static ssize_t wrote(int fd, const void *bytes, ssize_t n, off_t at)
 {
 	struct stat st;

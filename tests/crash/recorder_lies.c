@@ -1,4 +1,4 @@
-/* What a state is told about where and when it is: the boot of the host, and the identity of its files. */
+/* The host's boot and the inodes of files that a state sees. */
 #include "tests/crash/recorder_inside.h"
 
 #include <fcntl.h>

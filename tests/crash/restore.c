@@ -1,5 +1,5 @@
-/* A place that begins with a snapshot from elsewhere. It is put there under the recorder's eyes, and its rows go into the
- * trace as if a record had written them: what comes later stands on that. */
+/* A directory that begins with a snapshot from elsewhere. It is copied while the recorder runs, and its rows
+ * are added to the trace as if a record had written them; later records follow it. */
 #include "tests/crash/contents.h"
 #include "tests/crash/life.h"
 #include "tests/crash/recorder.h"
@@ -55,7 +55,7 @@ void life_restore(const char *from, const char *to, const struct setting *settin
 	snapshot_name(snapshot.at.seq, name);
 	must(!file_open_dir(to_fd, "snapshots", &all_fd) && !file_open_dir(all_fd, name, &one_fd));
 	must(!snapshot_export(from_fd, &snapshot, one_fd, NULL));
-	/* Its journal stays behind. */
+	/* Its journal is not copied. */
 	snapshot.at.segment = snapshot.at.offset = snapshot.at.record_offset = 0;
 	snapshot_manifest_write(&snapshot, &manifest);
 	must(!manifest.failed && !file_replace(one_fd, "manifest", buffer_span(&manifest)));

@@ -1,7 +1,8 @@
-/* A round. The work is done by processes of their own, one life after the other in one boot of the host: they die at
- * any entry of the trace, or end in order, and begin with recovering what the one before left. Then the states: at
- * points spread evenly over the trace, of a power cut mostly, opened in the next boot; of a kill sometimes, opened in the
- * same. Of some the recovery is recorded as well, with a little work behind it, and crashes in its turn. */
+/* A round. Processes do the work, one life after the other in one boot of the host: they die at any entry of
+ * the trace or end cleanly, and each begins with the recovery of what its predecessor left. Then the states
+ * are made at points spread evenly over the trace: mostly of a power cut, opened in the next boot; sometimes
+ * of a kill, opened in the same boot. For some states the recovery itself, with a little work after it, is
+ * recorded and crashed too. */
 #include "tests/crash/round.h"
 
 #include "tests/crash/disk.h"
@@ -19,9 +20,9 @@ enum {
 	LIVES_MAX = 8,
 	RECORDS_A_LIFE_MAX = 30,
 	ENTRIES_A_LIFE_MAX = 400,
-	RESTORED_IN = 4, /* rounds one of which begins with a restored snapshot */
+	RESTORED_IN = 4, /* one of this many rounds begins with a restored snapshot */
 	SLOW_SYNC_US = 400,
-	SECOND_IN = 8, /* states one of which has its recovery crash too */
+	SECOND_IN = 8, /* one of this many states has its recovery crashed too */
 	SECOND_POINTS = 3,
 	SECOND_ENTRIES_MAX = 160,
 	BOOT_TRUE = 0,
@@ -81,7 +82,7 @@ static void path_in(char path[PATH_ROOM + 16], const struct job *job, const char
 	snprintf(path, PATH_ROOM + 16, "%s/%s", job->dir, name);
 }
 
-/* An empty directory of the job's. */
+/* An empty directory of the job. */
 static void fresh_dir(const struct job *job, const char *name, char path[PATH_ROOM + 16])
 {
 	path_in(path, job, name);
@@ -113,7 +114,7 @@ static int session_main(void *user)
 	return err ? REFUSED : 0;
 }
 
-/* False: the life itself met what must not be. */
+/* False: the life itself found a violation. */
 static bool session_run(struct session *session)
 {
 	int status = in_child(session_main, session);
@@ -122,8 +123,8 @@ static bool session_run(struct session *session)
 	return status == 0;
 }
 
-/* Not killed; or killed at any entry, at one about a name, at one that names a segment, or between a write and its sync:
- * those are rare, and what they leave is the hardest. */
+/* Not killed; or killed at any entry, at one about a name, at one that names a segment, or between a write
+ * and its sync. Those are rare, and their states are the hardest. */
 static void draw_end(struct session *session, unsigned entries_max, uint64_t *luck)
 {
 	enum { NAMES = 1 << TRACE_MAKE | 1 << TRACE_LINK | 1 << TRACE_UNLINK | 1 << TRACE_RENAME };
@@ -147,7 +148,7 @@ static int restore_main(void *user)
 	return 0;
 }
 
-/* A place of its own is worked in, unrecorded; its snapshot is what the recorded one begins with. */
+/* Works in a directory of its own without recording; its snapshot is the beginning of the recorded one. */
 static bool begin_restored(const struct session *session, uint64_t *luck)
 {
 	char           origin[PATH_ROOM + 16], trace[PATH_ROOM + 16];
@@ -227,7 +228,7 @@ static bool judge_state(struct bench *bench, const char *path, const struct hist
 	return good;
 }
 
-/* The states of a recovery that crashes, judged by what was promised before it, and by itself while it was up. */
+/* The states of a crashed recovery, checked against the promises before it and those made while it ran. */
 static bool second_states(struct bench *bench, struct disk *disk, unsigned boot, uint64_t *luck)
 {
 	char        path[PATH_ROOM + 16], trace[PATH_ROOM + 16];
@@ -294,7 +295,7 @@ static void bench_open(struct bench *bench)
 	bench->second = history_new();
 	bench->setting = our_setting;
 	if (!bench->order->is_service) return;
-	/* Someone else's work: whose it is, its records say. */
+	/* The work of a service: its records show whose it is. */
 	for (size_t i = 0; i < bench->tape.count; i++)
 		history_see(bench->history, &bench->tape.entries[i]);
 	bench->setting.shard = bench->history->shard;
@@ -318,8 +319,8 @@ static int64_t seconds_now(void)
 	return now.tv_sec;
 }
 
-/* The first entry that a state can be made behind: there has to be a directory, and what was restored has to be there
- * whole, because before that nobody starts anything. */
+/* The first entry after which a state can be made: the directory must exist, and a restored snapshot must be
+ * complete, since no start happens before that. */
 static size_t first_point(const struct tape *tape)
 {
 	size_t first = 0;
@@ -332,7 +333,8 @@ static size_t first_point(const struct tape *tape)
 	return first;
 }
 
-/* Spread evenly; every other one is moved to where a sync is just not finished, if there is such a place before the next. */
+/* Spread evenly. Every other one is moved to where a sync is just unfinished, if there is such a place before
+ * the next. */
 static size_t point_of(const struct tape *tape, size_t first, uint64_t i)
 {
 	size_t points = tape->count - first + 1, at = first + (size_t)(i * points / STATES_A_ROUND),

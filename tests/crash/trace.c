@@ -1,5 +1,5 @@
-/* Reading a trace. It is made by the recorder beside us, so what is malformed in the midst of it is our own bug; only
- * the end may be cut. */
+/* Reading a trace. The recorder of this program made it, so malformed bytes in the middle are our own bug;
+ * only the end may be cut. */
 #include "tests/crash/trace.h"
 
 #include "schemas/err.h"

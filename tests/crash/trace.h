@@ -1,30 +1,32 @@
 #pragma once
 #include "schemas/span.h"
 
-/* A trace: what was done to the files below one directory, in order, and marks of what was promised meanwhile. The
- * recorder appends to it, each entry with one write; so may anyone who has something to mark.
+/* A trace: the changes of the files below one directory, in order, and marks of what was promised meanwhile.
+ * The recorder
+ * appends to it, each entry with one write; so may any process that has something to mark.
  * An entry: this head (native byte order: it is read on the machine that wrote it), `name_size` bytes of name
  * (RENAME: the old one, a NUL, the new one), then, for a WRITE that is not all zeros and for a MARK, the bytes.
- * Files and directories are told by inode, which MAKE may give anew to another file. Errors: none. */
+ * Files and directories are named by inode, which MAKE may reuse for another file. Errors: none. */
 enum trace_op {
-	TRACE_ROOT = 1,   /* file: the directory under watch; at: its device */
+	TRACE_ROOT = 1,   /* file: the recorded directory; at: its device */
 	TRACE_MAKE,       /* file, in dir under name; at: 1 for a directory */
 	TRACE_LINK,       /* file, in dir under name */
 	TRACE_UNLINK,     /* name in dir */
-	TRACE_RENAME,     /* file; names; dir, other: where from, where to */
+	TRACE_RENAME,     /* file; names; dir, other: source and target directory */
 	TRACE_WRITE,      /* length bytes at; other: 1 if they were durable at once (O_DSYNC) */
-	TRACE_RESIZE,     /* file is at bytes long now */
+	TRACE_RESIZE,     /* file is now at bytes long */
 	TRACE_SYNC_BEGIN, /* file, which may be a directory; at: the thread */
-	TRACE_SYNC_END,   /* what was there at this thread's SYNC_BEGIN is durable */
-	TRACE_MARK,       /* at: which; see below */
+	TRACE_SYNC_END,   /* what existed at this thread's SYNC_BEGIN is durable */
+	TRACE_MARK,       /* at: which mark; see below */
 };
 
-/* SEQ: the record `length` was called durable: whoever asks may have been told, so it must not get lost.
- * OPENED: a start was completed, with `length` as its newest record: likewise.
+/* SEQ: the record `length` was reported durable. A client may have been answered, so it must not be lost.
+ * OPENED: a start was completed, with `length` as its newest record; the same applies.
  * DIGEST: `other` is the digest of the tables at the record `length`.
- * BALANCE: the bytes are an account id as text and a pass id, which must have `length` points at least.
- * RESTORED: the place has a snapshot that was put there, of the record `length` with the chain `other`; the bytes are its
- * rows, as the operations of a record. */
+ * BALANCE: the bytes are an account id as text and a pass id, which must have at least `length` points.
+ * RESTORED: the directory has a restored snapshot of the record `length` with the chain `other`; the bytes are
+ * its rows, as
+ * the operations of a record. */
 enum trace_mark {
 	MARK_SEQ = 1,
 	MARK_OPENED = 2,
@@ -46,5 +48,5 @@ struct trace_entry {
 	struct span       bytes;           /* WRITE: size 0 means zeros */
 };
 
-/* Takes the next entry off `left`; false at the end, or where the last entry is unfinished. */
+/* Takes the next entry off `left`; false at the end, or if the last entry is unfinished. */
 bool trace_next(struct span *left, struct trace_entry *entry);

@@ -1,11 +1,13 @@
-/* Egress without a timer, for scenarios: requests come as lines on standard input, ends go as lines to standard output.
+/* Egress without a timer, for scenarios: reads requests as lines from standard input and writes results as
+ * lines to standard output.
  *
  *   post LABEL URL BODY…              → LABEL WORD STATUS LATENCY_MS SIZE HASH DETAIL…   (WORD is - when the endpoint answered)
  *   sign LABEL URL SECRET ID BODY…      the same with the headers of a webhook
- *   fetch LABEL URL                     SIZE and HASH (SHA-256) are the body's
- *   owner NAME                          whose the lines after it are, 10 bytes of a name at most
- *                                     → LABEL refused CODE                       (not taken)
- * When the input has ended and nothing is under way it prints the longest turn in microseconds and goes. */
+ *   fetch LABEL URL                     SIZE and HASH (SHA-256) are those of the body
+ *   owner NAME                          the account of the following lines, at most 10 bytes
+ *                                     → LABEL refused CODE                       (not accepted)
+ * At the end of the input, when no request is outstanding, it prints the longest turn in microseconds and
+ * exits. */
 #include "actors/rt/loop.h"
 #include "actors/rt/time.h"
 #include "actors/timer/egress.h"
@@ -98,7 +100,7 @@ static void run(struct egress *egress, char *line)
 	start(egress, &request, label);
 }
 
-/* Takes what has come; false at the end of the input. */
+/* Reads available input; false at its end. */
 static bool read_lines(struct egress *egress, struct buffer *input)
 {
 	uint8_t *to = buffer_reserve(input, 1 << 16), *end;
@@ -116,7 +118,7 @@ static bool read_lines(struct egress *egress, struct buffer *input)
 	return true;
 }
 
-/* For the life of the process. */
+/* Lives as long as the process. */
 static struct span read_file(const char *path)
 {
 	static struct buffer text;

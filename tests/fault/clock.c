@@ -1,6 +1,6 @@
-/* A wall clock that can be set wrong: loaded in front of the C library (LD_PRELOAD). The file that CLOCK_OFFSET_FILE
- * names holds the seconds by which the real time clock is off; it is read whenever somebody asks for the time, so
- * the clock can be set while a program runs. Other clocks are right. */
+/* A wall clock that can be set wrong, preloaded before the C library (LD_PRELOAD). The file named by
+ * CLOCK_OFFSET_FILE has the offset of the real time clock in seconds. It is read at each request for the
+ * time, so the clock can be changed while a program runs. Other clocks are right. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -30,7 +30,8 @@ int clock_gettime(clockid_t clock, struct timespec *at)
 	return result;
 }
 
-/* Declared by another name: the C library says that `zone` may not be looked at, and that `at` is never NULL. */
+/* Declared under another name: the C library's prototype says that `zone` is unused and that `at` is never
+ * NULL. */
 int settable_gettimeofday(struct timeval *at, void *zone)
 {
 	int result = (int)syscall(SYS_gettimeofday, at, zone);

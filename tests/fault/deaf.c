@@ -1,5 +1,5 @@
-/* A store that does not listen, for the controls: parts of it are built again with these in the place of the calls
- * they stand for. Whatever fails, they say that all is well; then the n-th failure must find something. */
+/* A store that ignores failures, for the controls: parts of it are rebuilt with these functions instead of
+ * the real calls. They report success whatever fails, so the test of the n-th failure must find a fault. */
 #include <lmdb.h>
 #include <unistd.h>
 

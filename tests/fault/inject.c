@@ -1,8 +1,8 @@
 /* The store's calls, and their failures.
  *
- * A failed sync is given the meaning that a kernel may give it: what was written to the file since its last good sync
- * is gone, as pages are that could not be written and were dropped. So a store that does not listen loses something,
- * and can be found out. For that, every write keeps what it replaces until the file is synced.
+ * A failed sync drops everything written to the file since its last successful sync, as a kernel may drop
+ * pages that it could not write. A store that ignores the error therefore loses data, which the test detects.
+ * For this, every write keeps the bytes that it replaces until the file is synced.
  *
  * A failed commit ends its transaction, as LMDB's own does. */
 #include "tests/fault/inject.h"
@@ -62,7 +62,7 @@ static bool inject_is_armed(void)
 	return is;
 }
 
-/* Is it this call's turn to fail? Then *how says in what way. */
+/* True if this call is the one to fail; then *how is the kind of failure. */
 static bool fails(enum call_class class, int *how)
 {
 	pthread_mutex_lock(&mutex);
@@ -78,14 +78,15 @@ static bool fails(enum call_class class, int *how)
 
 /* Most calls --------------------------------------------------------------------------------------------- */
 
-/* The linker's names for a call and for the way to it. Those that take an offset have a 64 at their end: that is what
- * the compiler makes of them where offsets have 64 bits. */
+/* The linker's names for a call and for the real one. Calls with an offset have a 64 at their end where
+ * offsets have 64 bits. */
 #define C(class, type, name, parameters, arguments, failing) \
 	type __real_##name parameters;                       \
 	type __wrap_##name parameters;
 #include "tests/fault/calls.def"
 
-/* Memory: the addresses that are held, to see what is not given back ----------------------------------------- */
+/* Memory: addresses that are allocated, to find leaks
+ * ---------------------------------------------------------- */
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -117,7 +118,7 @@ static void hold(void *at)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Those behind it move up, so that they are found without it. */
+/* Later entries move up, so that they are found without the removed one. */
 static void close_gap(unsigned gap)
 {
 	for (unsigned at = (gap + 1) % BLOCKS_MAX; held[at]; at = (at + 1) % BLOCKS_MAX) {
@@ -130,7 +131,7 @@ static void close_gap(unsigned gap)
 	}
 }
 
-/* Blocks that a library took and we give back were never held. */
+/* Blocks that a library allocated and we free were never recorded. */
 static void let_go(const void *at)
 {
 	unsigned test_dir = place_of(at);
@@ -216,7 +217,8 @@ unsigned inject_threads_held(void)
 	return entries_of("/proc/self/task");
 }
 
-/* Writing: what a failed sync takes back -------------------------------------------------------------------- */
+/* Writes: what a failed sync drops
+ * --------------------------------------------------------------------------- */
 
 ssize_t __real_pwrite64(int fd, const void *from, size_t size, off_t at);
 ssize_t __wrap_pwrite64(int fd, const void *from, size_t size, off_t at);
@@ -239,7 +241,7 @@ static ino_t file_of(int fd)
 	return __real_fstat64(fd, &st) || !S_ISREG(st.st_mode) ? 0 : st.st_ino;
 }
 
-/* Keeps what a write is about to replace. What lies beyond the file's end reads as zeros. */
+/* Keeps the bytes that a write is about to replace. Bytes beyond the file's end read as zeros. */
 static void keep(int fd, off_t at, size_t size)
 {
 	ino_t file = inject_is_armed() ? file_of(fd) : 0;
@@ -253,7 +255,7 @@ static void keep(int fd, off_t at, size_t size)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* A file was synced, or could not be: its writes stay, or are taken back, the newest first. */
+/* A sync of a file succeeded or failed: its writes stay, or are undone from the newest to the oldest. */
 static void settle(int fd, bool synced)
 {
 	ino_t file = file_of(fd);
@@ -295,7 +297,7 @@ ssize_t __wrap_write(int fd, const void *from, size_t size)
 	return __real_write(fd, from, size);
 }
 
-/* The disk itself is not asked: the machine lives on, and thousands of runs would wait for it. */
+/* The disk itself is not synced: the machine does not crash, and thousands of runs would wait for it. */
 int __wrap_fsync(int fd)
 {
 	int  how;
@@ -310,7 +312,8 @@ int __wrap_fdatasync(int fd)
 	return __wrap_fsync(fd);
 }
 
-/* Opening takes a mode only sometimes ------------------------------------------------------------------------ */
+/* Opening, which has an optional mode
+ * --------------------------------------------------------------------------- */
 
 int __real_openat64(int fd, const char *path, int flags, ...);
 int __wrap_openat64(int fd, const char *path, int flags, ...);
@@ -329,7 +332,7 @@ int __wrap_openat64(int fd, const char *path, int flags, ...)
 		return -1;
 	}
 	int opened = __real_openat64(fd, path, flags, mode);
-	/* Made anew, it may have the number of one that is gone. */
+	/* A new file may have the number of a deleted one. */
 	if (opened >= 0 && flags & O_TRUNC) settle(opened, true);
 	return opened;
 }
@@ -346,7 +349,8 @@ int __wrap_open64(const char *path, int flags, ...)
 	return -1;
 }
 
-/* Beginning a thread: the last one is remembered -------------------------------------------------------------- */
+/* Creating a thread: the last one is recorded
+ * -------------------------------------------------------------- */
 
 int __real_pthread_create(pthread_t *id, const pthread_attr_t *with, void *(*run)(void *), void *user);
 int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *with, void *(*run)(void *), void *user);
@@ -363,7 +367,8 @@ int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *with, void *(*run
 	return 0;
 }
 
-/* A commit ends its transaction, done or not ------------------------------------------------------------------- */
+/* A commit always ends its transaction
+ * ------------------------------------------------------------------------- */
 
 int __real_mdb_txn_commit(MDB_txn *txn);
 int __wrap_mdb_txn_commit(MDB_txn *txn);
@@ -376,7 +381,8 @@ int __wrap_mdb_txn_commit(MDB_txn *txn)
 	return how;
 }
 
-/* All the others ------------------------------------------------------------------------------------------------ */
+/* All other calls
+ * ----------------------------------------------------------------------------------------------- */
 
 #define C(class, type, name, parameters, arguments, failing)     \
 	type __wrap_##name parameters                            \

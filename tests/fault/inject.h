@@ -2,8 +2,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls of the store that fail when they are told to. The linker leads every call named in calls.def here, and from
- * here on to the real one. Thread-safe: the store's threads call too. Errors: none. */
+/* Calls of the store that fail on request. The linker redirects every call named in calls.def here, and from
+ * here to the real one. Thread-safe: the store's threads call too. Errors: none. */
 #define CALL_CLASSES(X)  \
 	X(MEMORY)        \
 	X(OPEN)          \
@@ -27,21 +27,22 @@ enum call_class {
 	    CALL_CLASS_COUNT,
 };
 
-enum { SHORT_WRITE = -1 }; /* a kind of its own: half of it is written, and that is said */
+enum { SHORT_WRITE = -1 }; /* a separate kind: only half is written, and reported so */
 
 struct injection {
 	enum call_class class;
 	int      kind;          /* an errno, LMDB's number, or SHORT_WRITE */
 	unsigned nth;           /* the first to fail, from 1; 0: none */
-	bool     for_good;      /* all later ones too */
-	bool     newest_thread; /* only calls of the thread that was begun last */
+	bool     for_good;      /* all later ones fail too */
+	bool     newest_thread; /* only calls of the thread that was created last */
 };
 
 void inject_arm(const struct injection *injection);
 void inject_disarm(void);
-bool inject_fired(void); /* has any call failed since it was armed? */
+bool inject_fired(void); /* true if a call has failed since it was armed */
 
-/* What the store has taken and not given back: blocks of memory, and (of the whole process) open files and threads. */
+/* What the store has allocated and not released: blocks of memory, and (of the whole process) open files and
+ * threads. */
 unsigned inject_memory_held(void);
 unsigned inject_files_held(void);
 unsigned inject_threads_held(void);

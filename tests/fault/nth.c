@@ -1,14 +1,15 @@
-/* The n-th failure: each work is done again and again, and each time another call fails: the first of its class, the
- * second, the third, until the work is through without any having failed. Once it fails alone, once with all that
- * follow it. Every run is a process of its own on a copy of the same place; afterwards another one starts there
- * without failures and looks what is left; and so does one on a copy whose tables are not to be believed, so that
- * everything has to come from the journal and the snapshots.
+/* The n-th failure. Each work is repeated, and each time another call fails: the first of its class, the
+ * second, the third, until the work ends without a failure. Each failure occurs once alone and once with all
+ * later ones. Every run is its own process on a copy of the same directory. Afterwards another process starts
+ * on that directory without failures and checks the contents. A third one does so on a copy whose tables are
+ * not trusted, so that everything must come from the journal and the snapshots.
  *
- *    nth WORK [FAILURE]               one work; exit status 1 when something was found
- *    nth WORK FAILURE --must-find     for a store that is deaf to it on purpose: 1 when nothing was found
+ *    nth WORK [FAILURE]               one work; exit status 1 when a fault was found
+ *    nth WORK FAILURE --must-find     for a store that ignores failures on purpose: 1 when nothing was found
  *
- * FAILURE is the beginning of a text in `trials`, and stands for all that begin so. STAMPEDE_NTH_STRIDE: of so many calls
- * one fails, by chance (STAMPEDE_SEED, printed), of late ones fewer, of the first few more; 1: every call. */
+ * FAILURE is the beginning of a text in `trials` and selects all that begin so. STAMPEDE_NTH_STRIDE N: one of
+ * N calls fails, chosen at random (STAMPEDE_SEED, printed), fewer of the late ones and more of the first few;
+ * 1: every call. */
 #include "tests/fault/works.h"
 #include "tests/unit/patience.h"
 
@@ -23,7 +24,7 @@
 
 enum { PROCESS_SECONDS = 60, FINDINGS_SHOWN = 20, RUNS_MAX = 20000, STRIDE = 4, FIRST = 32, LATE = 12 };
 
-/* In what ways the calls of a class fail. */
+/* The ways in which calls of a class fail. */
 static const struct trial {
 	enum call_class class;
 	int         kind;
@@ -93,7 +94,7 @@ static void judge(struct run *run, const struct trial *trial, const char *text)
 	if (status) found(run, trial, text, status);
 }
 
-/* As after a loss of power: the tables are there, but nobody vouches for them. */
+/* As after a power failure: the tables exist but are not trusted. */
 static void judge_without_tables(struct run *run, const struct trial *trial)
 {
 	struct run other = *run;
@@ -103,7 +104,7 @@ static void judge_without_tables(struct run *run, const struct trial *trial)
 	test_dir_remove(&other.test_dir);
 }
 
-/* One run, and what is to be said against it. Returns whether any call failed. */
+/* Makes one run and reports faults. Returns true if any call failed. */
 static bool run_once(struct run *run, const struct trial *trial)
 {
 	struct story *story = run->story;
@@ -126,7 +127,7 @@ static bool run_once(struct run *run, const struct trial *trial)
 	return fired;
 }
 
-/* Late calls are many and much alike: steps become longer, so that there are some eight of them to every doubling at most. */
+/* Late calls are many and similar, so the steps grow: at most about eight calls for each doubling. */
 static unsigned next_after(unsigned nth)
 {
 	unsigned late = nth / (stride < LATE ? stride : LATE);

@@ -1,9 +1,9 @@
-/* A slow disk: loaded in front of the C library (LD_PRELOAD), it makes syncs wait.
+/* A slow disk, preloaded before the C library (LD_PRELOAD): it delays syncs.
  *
  *   SLOW_SYNC_BELOW   part of a path: only files whose path contains it are slow
- *   SLOW_SYNC_WHILE   a file: as long as it exists a sync of such a file does not begin. If it holds a number, no
- *                     sync waits longer than so many milliseconds.
- * The sync itself is made afterwards: what is told is true, only late. */
+ *   SLOW_SYNC_WHILE   a file: while it exists, syncs of such files wait. If it contains a number, each sync waits at
+ *                     most that many milliseconds.
+ * The sync itself is made afterwards: its result is correct but late. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool is_slow(int fd)
 	return size > 0 && strstr(path, below);
 }
 
-/* How long a sync has to wait at most, by the file's content; 0 when it is not there. */
+/* The longest wait of a sync by the file's content; 0 when the file does not exist. */
 static long wait_ms_most(void)
 {
 	char        text[32];

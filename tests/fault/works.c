@@ -1,8 +1,10 @@
-/* The works, and how their outcome is judged.
- *
- * Every command writes row n whole, sets `newest` to n, and takes row n - 8 away: so one look tells how far the tables
- * have come, and that they are as one command left them. Some rows are large: then segments change every few
- * commands. When the store says that there is no room the client is refused, as the shard refuses it. */
+/* The works, and the checks of their results.
+ * 
+ * Every command writes all of row n, sets `newest` to n and deletes row n - 8. One look therefore shows how far
+ * the tables
+ * have come, and whether they are as one command left them. Some rows are large, so that segments change every
+ * few
+ * commands. When the store reports that there is no room, the client is refused, as the shard does it. */
 #include "tests/fault/works.h"
 #include "tests/unit/patience.h"
 
@@ -23,17 +25,17 @@
 #include <unistd.h>
 
 enum {
-	ROWS_BEFORE = 24,  /* in a prepared place */
+	ROWS_BEFORE = 24,  /* in a prepared directory */
 	ROWS_OF_WORK = 14, /* decided while calls fail */
-	ROWS_AFTER = 4,    /* when they no longer do */
+	ROWS_AFTER = 4,    /* after calls no longer fail */
 	ROWS_KEPT = 8,
 	LARGE_EVERY = 2,
 	LARGE_BYTES = 48000,
 	COMMIT_EVERY = 3,
 	LOOK_MS = 4,
-	PATIENCE_MS = 20000, /* what is longer waits for ever; of a process the time is bounded besides */
-	SNAPSHOT_ROWS = 8,   /* between two snapshots of a prepared place */
-	ROWS_BESIDE_JOB = 6, /* at most, while a job is at work */
+	PATIENCE_MS = 20000, /* longer counts as a hang; a process has its own limit */
+	SNAPSHOT_ROWS = 8,   /* between two snapshots of a prepared directory */
+	ROWS_BESIDE_JOB = 6, /* limit while a job is running */
 	JOB_PATIENCE_MS = 40000,
 	JOB_LOOK_US = 400,
 };
@@ -74,7 +76,8 @@ static struct span row_key(unsigned number)
 	return span_of(bytes, sizeof bytes);
 }
 
-/* Without memory of its own: that is for the store to take, or to be denied. Lives until the next call. */
+/* Uses no allocated memory: memory is only for the store, and its allocations may fail. Valid until the
+ * next call. */
 static struct span row_value(unsigned number)
 {
 	static uint8_t bytes[LARGE_BYTES];
@@ -99,7 +102,7 @@ static enum err stage(struct writes *writes, unsigned number)
 	return number > ROWS_KEPT ? write_del(writes, TABLE_BODY, row_key(number - ROWS_KEPT)) : OK;
 }
 
-/* The number of the newest row; ERR_DAMAGED when the rows are not as its command left them. */
+/* The number of the newest row; ERR_DAMAGED if the rows are not as its command left them. */
 static enum err look(struct view *view, unsigned *newest)
 {
 	struct span value;
@@ -129,19 +132,19 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* As a shard waits: for news, but not for long; here, not beyond `end_ms` either. */
+/* Waits for events like a shard, for a short time and not beyond `end_ms`. */
 static enum err await_news(struct store *store, struct story *story, int64_t end_ms)
 {
 	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};
 	bool          was_syncing = store_is_syncing(store);
 	enum err      err = store_settle(store);
-	if (err || (was_syncing && !store_is_syncing(store))) return err; /* it had arrived at once */
+	if (err || (was_syncing && !store_is_syncing(store))) return err; /* it had become durable at once */
 	(void)poll(&news, 1, LOOK_MS);
 	story->stuck = now_ms() >= end_ms;
 	return store_settle(store);
 }
 
-/* Submits the open record and waits until all is durable. */
+/* Submits the open record and waits until everything is durable. */
 static enum err save(struct store *store, struct story *story)
 {
 	int64_t  end_ms = now_ms() + patience_ms(PATIENCE_MS);
@@ -166,7 +169,7 @@ static enum err write_row(struct store *store, struct story *story)
 	while (!err && !story->stuck && store_must_wait(store))
 		err = await_news(store, story, end_ms);
 	if (err || story->stuck || store_room(store) != DISK_FOR_ALL) return err;
-	if (stage(&writes, story->decided + 1)) return OK; /* refused: nothing of it was applied */
+	if (stage(&writes, story->decided + 1)) return OK; /* refused: none of it was applied */
 	story->decided++;
 	if ((err = store_apply(store, &writes)) || (err = save(store, story)) || story->stuck) return err;
 	return story->decided % COMMIT_EVERY == 0 ? store_commit(store) : OK;
@@ -189,7 +192,8 @@ static bool says(struct story *story, const char *what, unsigned number)
 	return false;
 }
 
-/* Asks for a job and waits for its end, while up to `rows` are written beside it. `to`: where a backup goes, else "". */
+/* Starts a job and waits for its end, while up to `rows` are written. `to`: the target of a backup, else
+ * "". */
 static void run_job(struct store *store, enum keep what, const char *to, unsigned rows, struct story *story)
 {
 	struct snapshotter_state state = {.running = true};
@@ -205,7 +209,7 @@ static void run_job(struct store *store, enum keep what, const char *to, unsigne
 	story->job = state.err;
 }
 
-/* Makes the directory for a backup, in the place. */
+/* Creates the directory for a backup inside the store's directory. */
 static void backup_dir(const struct test_dir *test_dir, const char *name, char path[PATH_MAX])
 {
 	char home[PATH_MAX];
@@ -213,7 +217,7 @@ static void backup_dir(const struct test_dir *test_dir, const char *name, char p
 	must(snprintf(path, PATH_MAX, "%s/%s", home, name) < PATH_MAX);
 }
 
-/* A backup without a good manifest is none; with one it has to be whole. */
+/* A backup without a valid manifest counts as absent; with one it must be complete. */
 static bool backup_is_sound(const struct test_dir *test_dir, const char *dir, bool must_be)
 {
 	char            name[64];
@@ -234,8 +238,8 @@ static bool backup_is_sound(const struct test_dir *test_dir, const char *dir, bo
 	return sound;
 }
 
-/* Every snapshot that counts, and no unfinished one. A verification takes its own away: it finds these rows, which are
- * nobody's, faulty. */
+/* Checks every complete snapshot and that none is unfinished. A verification deletes its own snapshot,
+ * because it finds these test rows faulty. */
 static bool snapshots_are_sound(const struct test_dir *test_dir, enum work work)
 {
 	struct shard_dir   at = shop_place(test_dir, false);
@@ -250,8 +254,8 @@ static bool snapshots_are_sound(const struct test_dir *test_dir, enum work work)
 	       faccessat(test_dir->fd, "snapshots/new", F_OK, 0);
 }
 
-/* The job with calls failing, and then the same once more without: the service has to go on, and what failed leaves
- * nothing behind that counts. */
+/* Runs the job with failing calls, then again without: the store must continue, and the failed job must
+ * leave no complete-looking files. */
 static void do_job(struct store *store, enum work work, const struct test_dir *test_dir,
                    const struct injection *injection, struct story *story)
 {
@@ -279,15 +283,16 @@ static void do_job(struct store *store, enum work work, const struct test_dir *t
 	story->job = told;
 }
 
-/* Preparing ------------------------------------------------------------------------------------------------------ */
+/* Preparation
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct preparing {
 	const struct test_dir *test_dir;
 	bool                   stop, snapshots;
 };
 
-/* Two lives, so that there are several segments; the second one dies, or stops. With snapshots the journal does not
- * reach back to its beginning any more. */
+/* Two lives, so that there are several segments; the second one dies or stops. With snapshots the journal
+ * no longer reaches back to its beginning. */
 static int write_before(void *user)
 {
 	struct preparing   *preparing = user;
@@ -319,7 +324,8 @@ unsigned work_prepare(enum work work, struct test_dir *test_dir)
 	return ROWS_BEFORE;
 }
 
-/* Doing ------------------------------------------------------------------------------------------------------------ */
+/* Works
+ * ---------------------------------------------------------------------------------------------------------- */
 
 struct held {
 	unsigned memory, files, threads;
@@ -330,7 +336,7 @@ static struct held held_now(void)
 	return (struct held){inject_memory_held(), inject_files_held(), inject_threads_held()};
 }
 
-/* A thread that was joined is seen a moment longer. */
+/* A joined thread is visible for a moment longer. */
 static void compare_held(struct held before, struct story *story)
 {
 	struct held after = held_now();
@@ -346,13 +352,13 @@ static void compare_held(struct held before, struct story *story)
 	         before.memory, after.files, before.files, after.threads, before.threads);
 }
 
-/* A start; false when there is nothing to go on with. */
+/* Starts the store; false if it cannot be used. */
 static bool start(const struct test_dir *test_dir, struct story *story, struct store **store)
 {
 	struct store_report report;
 	struct held         before = held_now();
 	struct shard_dir    at = shop_place(test_dir, true);
-	at.snapshot_bytes_per_s = UINT64_MAX; /* nobody else wants the disk */
+	at.snapshot_bytes_per_s = UINT64_MAX; /* no other thread uses the disk */
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;
 	story->silent = story->err && !report.what[0];
@@ -361,7 +367,7 @@ static bool start(const struct test_dir *test_dir, struct story *story, struct s
 	return story->opened;
 }
 
-/* Reads everything by another view, twice, while calls fail. */
+/* Reads everything in another view, twice, while calls fail. */
 static void read_all(struct store *store, struct story *story)
 {
 	struct view *view = NULL;
@@ -413,7 +419,8 @@ void work_do(enum work work, const struct test_dir *test_dir, const struct injec
 	compare_held(before, story);
 }
 
-/* Judging ------------------------------------------------------------------------------------------------------------- */
+/* Checks
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* Every page and row; `faults` is large and lives until the process ends. */
 static bool is_sound(struct store *store, struct story *story)

@@ -2,7 +2,7 @@
 #include "tests/fault/inject.h"
 #include "tests/unit/support.h"
 
-/* What is tried with one call failing: each runs in a process of its own, on a place prepared for it. */
+/* The works that run with one failing call. Each runs in its own process, on a directory prepared for it. */
 #define WORKS(X)                                                          \
 	X(start_new, "the first start, in an empty place")                \
 	X(start_replay, "a start with a journal to replay")               \
@@ -21,31 +21,33 @@ enum work {
 	    WORK_COUNT,
 };
 const char *work_text(enum work work);
-bool        work_distrusts(enum work work); /* it begins with tables that are not to be believed */
+bool        work_distrusts(enum work work); /* it begins with untrusted tables */
 
-/* What a process did and knows, in memory that outlives it. Row 1, 2, 3 … are written in this order. */
+/* What a process did and observed, in memory that outlives it. Rows 1, 2, 3 … are written in this order. */
 struct story {
-	bool     fired;  /* some call was made to fail */
-	bool     opened; /* store_open() said OK */
-	enum err err;    /* the first error that the store told, or OK */
-	enum err job;    /* what the snapshotter told of its job, or OK */
-	bool     half; /* a job left something half-made that counts, or that the next one does not remove */
-	bool     silent; /* an error of store_open() that came without a word */
-	bool     wrong;  /* a row was read that was never written so */
-	bool     stuck;  /* what was decided could not be saved within seconds, and no error was told */
-	bool     kept; /* after an error of store_open(), or an orderly end: not everything was given back */
+	bool     fired;  /* a call failed */
+	bool     opened; /* store_open() returned OK */
+	enum err err;    /* the first error that the store reported, or OK */
+	enum err job;    /* the snapshotter's result of its job, or OK */
+	bool half; /* a job left a partial result that looks complete, or that the next job does not remove */
+	bool silent;      /* store_open() failed without a message */
+	bool wrong;       /* a row was read that was never written so */
+	bool stuck;       /* decided rows could not be saved within seconds, and no error was reported */
+	bool kept;        /* after an error of store_open() or a clean end: not everything was released */
 	unsigned decided; /* the newest row applied */
-	unsigned durable; /* the newest row that may be told to a client */
+	unsigned durable; /* the newest row that a client may have been answered */
 	char     what[200];
 };
 
-/* Makes the place that `work` begins with. Returns how many rows it holds. */
+/* Creates the directory with which `work` begins. Returns the number of its rows. */
 unsigned work_prepare(enum work work, struct test_dir *test_dir);
 
-/* Does the work there, from row `first` on, with `injection`; everything it learns goes to `story` at once. */
+/* Runs the work there from row `first` on, with `injection`. Everything that it observes is stored in `story`
+ * at once. */
 void work_do(enum work work, const struct test_dir *test_dir, const struct injection *injection,
              struct story *story);
 
-/* A start without failures, after `story`: everything durable is there, nothing that was not decided, rows are whole and
- * in order; then it works as ever. false: not so, and story->what says why. */
+/* A start without failures, after `story`: everything durable is present, nothing that was not decided, and
+ * rows are complete and in order; then the store works normally. Returns false and sets story->what
+ * otherwise. */
 bool work_judge(const struct test_dir *test_dir, struct story *story);

@@ -1,6 +1,7 @@
-/* From a request to a command: path, query and body against the fields of a message, and what comes out of it through the
- * codec of frames into the stored body of a pass. The first byte picks the message, the rest is `param \n query \n body`.
- * What is accepted must be accepted by the receiver too, and objects must be shown again as they were written. */
+/* From a request to a command: path, query and body are checked against the fields of a message, and the
+ * result passes through the codec of frames into the stored body of a pass. The first byte selects the
+ * message; the rest is `param \n query \n body`. The receiver must accept everything that the sender accepts,
+ * and objects must be returned as they were written. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/arguments.h"
@@ -26,7 +27,7 @@ static struct span take_line(struct supply *supply)
 	return line;
 }
 
-/* The object that was asked to be stored, as the pass's body keeps it. */
+/* The object to be stored, as the pass's body stores it. */
 static void check_stored(const msgpack_object *map, struct span want)
 {
 	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}")}, read;
@@ -39,7 +40,7 @@ static void check_stored(const msgpack_object *map, struct span want)
 	must(body_open(buffer_span(&stored), &read) == OK && span_equal(read.hidden, want));
 	must(object_open(read.hidden, &memory.arena, zone, &again) == OK);
 	must(object_text_of(&again, &memory.arena, &shown) == OK && span_equal(shown, want));
-	/* Laid over itself nothing changes, unless it holds nulls, which remove. */
+	/* Merged with itself nothing changes, unless it contains nulls, which remove members. */
 	must(map_merge(&again, map, true, zone, &merged) == OK);
 	must(object_text_of(&merged, &memory.arena, &shown) == OK && span_equal(shown, want));
 	must(map_merge(&again, map, false, zone, &merged) == OK);
@@ -85,7 +86,7 @@ static void check_member(const struct field *field, const msgpack_object *arg, c
 	}
 }
 
-/* As the shard takes it in. */
+/* As the shard reads it. */
 static void check_received(enum message message, struct span body)
 {
 	struct call         head = {.id = 7, .message = message, .deadline = {1}}, call;

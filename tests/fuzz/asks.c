@@ -1,4 +1,4 @@
-/* Arguments by name where a name says more than its type, else by type. */
+/* Arguments chosen by name where the name has a meaning, else by type. */
 #include "tests/fuzz/asks.h"
 
 #include "actors/rt/token.h"
@@ -65,7 +65,7 @@ static const char *const templates[] = {
     "{\"key\":\"holder\",\"type\":\"text\"},{\"key\":\"points\",\"type\":\"number\",\"locked\":true}]}",
 };
 
-/* Words that a parameter of this name knows, and one that it does not. */
+/* Values that a parameter of this name knows, and one that it does not. */
 static const struct words {
 	const char *name, *words[6];
 } known_words[] = {
@@ -90,7 +90,8 @@ static void pack_json(msgpack_packer *packer, const char *text)
 	arena_reset(&arena);
 }
 
-/* Text by a letter: one of the list, or the fuzzer's own, kept to what may stand in JSON as it is. */
+/* Text chosen by a letter: one of the list, or the fuzzer's own bytes, limited to those that need no escape
+ * in JSON. */
 static void pack_any_text(struct supply *supply, msgpack_packer *packer)
 {
 	uint8_t how = supply_byte(supply);
@@ -140,7 +141,7 @@ static bool pack_word(struct supply *supply, const char *name, msgpack_packer *p
 	return false;
 }
 
-/* By the engine's key, which is all zeros, and now and then with a bit that is wrong. */
+/* Made with the engine's key, which is all zeros, and sometimes with a wrong bit. */
 static void pack_token(struct supply *supply, msgpack_packer *packer, struct ask *ask)
 {
 	static const struct token_keys keys = {.count = 1};
@@ -168,7 +169,7 @@ void ask_note_ids(const msgpack_object *answer)
 	}
 }
 
-/* Of what is named by an id that the service gives: mostly one that was given, whatever it was given to. */
+/* An id of the kind that the service creates: mostly one that it has returned, for whatever object. */
 static bool pack_given_id(struct supply *supply, const char *name, msgpack_packer *packer)
 {
 	static const char *const names[] = {"audience_id", "card_id", "entitlement_id", "notification_id",
@@ -203,7 +204,7 @@ static void pack_strings(struct supply *supply, const struct field *field, msgpa
 		if (!pack_word(supply, field->name, packer)) pack_any_text(supply, packer);
 }
 
-/* About when the passes are made, before, after, or any time. */
+/* Around the time when the passes are created, before it, after it, or any time. */
 static void pack_time(struct supply *supply, msgpack_packer *packer)
 {
 	uint8_t how = supply_byte(supply);
@@ -219,7 +220,7 @@ static void pack_integer(struct supply *supply, const struct field *field, msgpa
 	if (how == 32 && field->max < INT64_MAX) value++;
 	if (how >= 192) value %= 1000;
 	if (!strcmp(field->name, "balance_to_add")) ask->delta = value;
-	if (!strcmp(field->name, "instance")) value = 1 + how / 100; /* of one life of the timer, mostly */
+	if (!strcmp(field->name, "instance")) value = 1 + how / 100; /* mostly of one life of the timer */
 	pack_int(packer, value);
 }
 
@@ -239,7 +240,7 @@ void ask_note_leases(struct span given)
 		memcpy(leases[lease_count++ % LEASES_KEPT], given.at + at, LEASE_BYTES);
 }
 
-/* One that was given, whatever has become of it; now and then with a bit that is wrong. */
+/* One that was given out, whatever has happened to it; sometimes with a wrong bit. */
 static void take_lease(struct supply *supply, uint8_t to[LEASE_BYTES])
 {
 	uint8_t  how = supply_byte(supply);
@@ -291,7 +292,7 @@ static void pack_bytes(struct supply *supply, const struct field *field, msgpack
 	pack_bin(packer, span_of(hash, how == 255 ? 31 : sizeof hash));
 }
 
-/* What the handler judges by itself: mostly a few that it takes, so that they meet each other. */
+/* Values that the handler checks itself: mostly a few valid ones, so that calls share them. */
 static void pack_value(struct supply *supply, const struct field *field, msgpack_packer *packer)
 {
 	static const char *const kinds[] = {"[\"pass.created\"]",

@@ -1,4 +1,5 @@
-/* What must hold of the engine's answers: each check reads one kind of answer, as the process does that it is for. */
+/* Properties of the engine's answers: each check reads one kind of answer like the process that receives
+ * it. */
 #include "tests/fuzz/checks.h"
 
 #include "http/card.h"

@@ -1,6 +1,6 @@
-/* ops/cli/import/rows.h over files of any bytes: JSON a line, or a CSV table with its header held against a template. The
- * first byte says which. Every row lies in the file behind the one before, a body of JSON lines is its line, and a body made
- * of a table's row is a JSON object, if its cells are UTF-8. */
+/* ops/cli/import/rows.h with files of any bytes: JSON lines, or a CSV table whose header is checked against a
+ * template. The first byte selects the format. Every row follows the previous one in the file, the body of a
+ * JSON line is the line, and the body of a CSV row is a JSON object if its cells are UTF-8. */
 #include "tests/fuzz/fuzz.h"
 
 #include "ops/cli/import/rows.h"

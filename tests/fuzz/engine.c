@@ -1,8 +1,8 @@
-/* A shard's engine, driven by random commands of every message, from a frontend, a command line, the timer and a stranger
- * who sends anything, with restarts in between: orderly ones, and ones that leave everything as a killed process would.
- * Judged by: every call gets one answer; a pass is there if and only if it was created and not deleted; its balance is the
- * sum of the deltas that were accepted; a restart changes no answer; what the engine remembers of deliveries is what a start
- * would make of their rows; and the audit finds nothing in the tables. */
+/* A shard's engine with random commands of every message from a frontend, a command line, the timer and a
+ * hostile peer, and with restarts: clean ones, and ones like after a kill. Properties: every call gets one
+ * answer; a pass exists if and only if it was created and not deleted; its balance is the sum of the accepted
+ * deltas; a restart changes no answer; the delivery queue in memory equals one built from the rows; and the
+ * audit finds no fault. */
 #include "tests/fuzz/asks.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/post.h"
@@ -32,7 +32,7 @@ static bool              answered[ASKS_MAX], begun[ASKS_MAX];
 static unsigned          asked, waiting;
 static bool              timer_is_deaf;
 static bool              timer_is_mute; /* it answers nothing */
-static struct buffer     heard;         /* while it is being kept: every answer, in order */
+static struct buffer     heard;         /* while it is recorded: every answer, in order */
 static bool              keeping;
 static struct arena      arena;
 static struct pass_model {
@@ -87,7 +87,7 @@ static int64_t balance_of(const struct reply *reply)
 	return balance;
 }
 
-/* An answer that says whether the pass is there must agree with the model. */
+/* An answer that shows whether the pass exists must agree with the model. */
 static void check_presence(const struct ask *ask, const struct pass_model *pass, enum err err)
 {
 	if (ask->include_deleted) return;
@@ -141,7 +141,7 @@ static void on_reply(const struct reply *reply)
 	must(reply->id > 0 && reply->id <= asked);
 	must(!answered[reply->id - 1]); /* one final answer each */
 	if (keeping) keep_answer(reply);
-	bool has_begun = begun[reply->id - 1]; /* a creation: the pass was there with the first word */
+	bool has_begun = begun[reply->id - 1]; /* a creation: the pass existed at the first answer */
 	if (reply->flags & REPLY_MORE) {
 		begun[reply->id - 1] = rpcs[reply->id - 1].message == MSG_PASS_CREATE;
 		if (begun[reply->id - 1]) note_answer(&rpcs[reply->id - 1], reply);
@@ -154,7 +154,7 @@ static void on_reply(const struct reply *reply)
 	note_answer(&rpcs[reply->id - 1], reply);
 }
 
-/* Of a fetch: that it is there, which it hardly ever is, or that it is not to be had, now or ever. */
+/* The result of a fetch: rarely success, mostly a temporary or permanent failure. */
 static const enum err fetch_words[] = {OK, ERR_IMAGE_REFUSED, ERR_IMAGE_UNREACHABLE};
 
 /* The timer's part. */
@@ -216,8 +216,9 @@ static bool is_quiet(void)
 	       engine->frame_at >= engine->frame.count;
 }
 
-/* Until every call has its answer. What nobody does within turns that take seconds of the engine's time, nobody will. At a
- * pace of IDLE_US the engine commits in between; at less it leaves what is durable in the journal alone. */
+/* Runs until every call has its answer. Turns that take seconds of the engine's time without one count as a
+ * hang. At a pace of IDLE_US the engine commits in between; at a shorter pace durable records stay in the
+ * journal. */
 enum { IDLE_US = 4000, BUSY_US = 100 };
 static void settle_at(int64_t pace_us)
 {
@@ -231,7 +232,7 @@ static void settle_at(int64_t pace_us)
 		                    waiting > engine->issuance.wait_count + engine->has_poll;
 		int64_t us = threads_work || !waiting
 		                 ? pace_us
-		                 : 10 * IDLE_US; /* for the timer, or for something to be due */
+		                 : 10 * IDLE_US; /* for the timer, or until something is due */
 		now.v += us;
 		service_now.v += us;
 		if (threads_work && i > 1) (void)poll(news, 2, 5);
@@ -245,8 +246,8 @@ static void settle(void)
 
 /* Steps --------------------------------------------------------------------------------------------------- */
 
-/* Who may send it, and now and then who may not. Creations come from one of the two who may: answers to different senders
- * leave in any order, and what the model knows of passes it hears from answers. */
+/* Mostly a permitted sender, sometimes another. Only one of the two permitted ones sends creations: answers
+ * to different senders may be in any order, and the model learns about passes from answers. */
 static enum who sender_of(enum message message, uint8_t how)
 {
 	unsigned senders = message_row(message)->senders;
@@ -283,7 +284,7 @@ static void ask_plainly(enum message message, unsigned account, struct span argu
 	ask(&supply, message, message_row(message)->senders & 1u << ROLE_HTTP, account);
 }
 
-/* An account with its templates, without which little else would happen. */
+/* Creates an account with its templates, which most messages need. */
 static void open_account(unsigned account)
 {
 	static const uint8_t first[] = {0, 0}, second[] = {8, 0}, with_webhooks[] = {0, 0, 0, 1};
@@ -292,7 +293,7 @@ static void open_account(unsigned account)
 	ask_plainly(MSG_TEMPLATE_PUT, account, span_of(second, sizeof second));
 }
 
-/* Somebody who wants to hear of what happens there. */
+/* Creates a subscription. */
 static void subscribe(unsigned account)
 {
 	static const uint8_t created[] = {0, 0, 0, 0}, balances[] = {0, 1, 0, 1};
@@ -305,13 +306,13 @@ static void beat(void)
 	if (!timer_is_deaf) ask_plainly(MSG_HEARTBEAT, 0, span_of(NULL, 0));
 }
 
-/* What can be asked without changing anything, kept as it is answered. */
+/* Read-only requests, whose answers are recorded. */
 static void ask_all(struct buffer *answers)
 {
 	static const enum message messages[] = {MSG_ACCOUNT_SHOW, MSG_KEY_LIST, MSG_TEMPLATE_LIST,
 	                                        MSG_TEMPLATE_FIELDS, MSG_DELIVERY_LIST};
 	settle();
-	now.v += 10 * US_PER_SEC; /* accounts with a rate have all of it again */
+	now.v += 10 * US_PER_SEC; /* accounts with a rate have their full burst again */
 	service_now.v += 10 * US_PER_SEC;
 	buffer_clear(&heard);
 	keeping = true;

@@ -1,5 +1,5 @@
-/* schemas/frame.h, both directions: whatever bytes a peer sends, they are refused or read, and what was read means the same
- * when it is written and read again. */
+/* schemas/frame.h in both directions: any bytes from a peer are refused or read, and what was read has the
+ * same meaning when it is written and read again. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/fields.h"
@@ -11,7 +11,7 @@
 static msgpack_zone *zone, *zone_again;
 static struct buffer text, text_again, packed, packed_again, bytes_out;
 
-/* By their bytes: msgpack's own comparison finds a NaN unlike itself. */
+/* Compares bytes, since msgpack's own comparison finds a NaN unequal to itself. */
 static bool same_object(const msgpack_object *a, const msgpack_object *b)
 {
 	msgpack_packer packer = buffer_packer(&packed), packer_again = buffer_packer(&packed_again);

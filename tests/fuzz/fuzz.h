@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the targets share. A target is one function that libFuzzer calls with bytes, again and again in one process; what
- * must hold is told by must(), whose abort is the finding. */
+/* Shared by the targets. A target is one function that libFuzzer calls with bytes, repeatedly in one process.
+ * Properties are checked with must(), whose abort is the finding. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* The fuzzer's bytes, taken from the front as values. At their end everything reads as zero. */
+/* The fuzzer's bytes, read from the front as values. After their end everything reads as zero. */
 struct supply {
 	struct span left;
 };
@@ -43,7 +43,7 @@ static inline struct span supply_rest(struct supply *supply)
 	return supply_bytes(supply, supply->left.size);
 }
 
-/* A number that is as often small, at an edge, or anything. */
+/* A number that is small, at a limit, or random, with equal probability. */
 static inline int64_t supply_integer(struct supply *supply)
 {
 	static const int64_t edges[] = {

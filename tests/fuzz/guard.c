@@ -1,6 +1,6 @@
-/* http/guard.h beside the parser that h2o has. What the guard lets through must mean one thing only: the parser finds the
- * head's end where the guard found it, however the bytes were split into reads, and a strict reading of the body's
- * length agrees with h2o's. */
+/* http/guard.h compared with h2o's parser. A head that the guard accepts must have only one meaning: the
+ * parser finds the same end of the head in any division into reads, and a strict parse of the body's length
+ * agrees with h2o's. */
 #include "tests/fuzz/fuzz.h"
 
 #include "http/guard.h"
@@ -12,7 +12,7 @@
 
 enum { SPLITS = 12 };
 
-/* The parser's own words; its header is not installed, its functions are. */
+/* The parser's own declarations; its header is not installed, its functions are. */
 struct phr_header {
 	const char *name;
 	size_t      name_len;
@@ -31,7 +31,7 @@ extern parse_fn phr_parse_request;
 
 enum { NOT_YET = -2, REFUSED = -1 };
 
-/* `seen` bytes were there at the last try. The head's size, NOT_YET or REFUSED. */
+/* `seen` bytes were available at the last try. Returns the head's size, NOT_YET or REFUSED. */
 static int parse(struct span input, size_t seen, struct phr_request *request)
 {
 	request->header_count = HEADERS_MAX;
@@ -46,7 +46,7 @@ static bool is_named(const struct phr_header *header, const char *name)
 	       !strncasecmp(header->name, name, header->name_len);
 }
 
-/* As h2o reads it: the last of the two kinds wins, and nothing is an empty body. */
+/* As h2o reads it: the last of the two headers counts, and neither means an empty body. */
 struct length {
 	bool   chunked, refused;
 	size_t bytes;
@@ -95,7 +95,7 @@ static bool line_is_named(struct span line, const char *name)
 	return line.size > size && line.at[size] == ':' && !strncasecmp((const char *)line.at, name, size);
 }
 
-/* As a strict reader does: by lines, with nothing of the parser above; two words about the length are one too many. */
+/* A strict parse, by lines and without the parser above; two headers about the length are an error. */
 static struct length length_by_lines(struct span head)
 {
 	struct length length = {.bytes = 0};
@@ -122,7 +122,7 @@ static struct length length_by_lines(struct span head)
 	return length;
 }
 
-/* Where an accepted head ends: at the first empty line that is not its very first. */
+/* The end of an accepted head: the first empty line that is not its first line. */
 static size_t end_of_head(struct span input)
 {
 	size_t         skip = input.size >= 2 && !memcmp(input.at, "\r\n", 2) ? 2 : 0;
@@ -131,7 +131,7 @@ static size_t end_of_head(struct span input)
 	return (size_t)(end - input.at) + 4;
 }
 
-/* Reads that ended anywhere: no more and no less is let through, and the parser is of one mind. */
+/* Division into reads: exactly the same heads are accepted, and the parser agrees. */
 static void check_splits(struct span input, size_t head, int whole)
 {
 	struct phr_request request;
@@ -149,7 +149,7 @@ static void check_splits(struct span input, size_t head, int whole)
 	}
 }
 
-/* What goes on to h2o has a path for its target, reads like any other head, and ends where it ended. */
+/* The head passed to h2o has a path as its target, is valid like any other, and has the same end. */
 static void check_origin(struct span input, size_t size)
 {
 	static uint8_t bytes[HEAD_BYTES_MAX];
@@ -162,7 +162,7 @@ static void check_origin(struct span input, size_t size)
 	must(again.excess == 0 && again.path_at == head.path_at && again.path_size == head.path_size);
 }
 
-/* A refusal has a sentence, and that is text. */
+/* A refusal has a message, which is text. */
 static void check_reason(struct span input, enum err verdict)
 {
 	struct head head = {0};
@@ -180,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int                whole = parse(input, 0, &request);
 	must(verdict == OK || verdict == ERR_INVALID_REQUEST || verdict == ERR_URI_TOO_LONG ||
 	     verdict == ERR_HEAD_TOO_LARGE);
-	/* The guard is asked when the parser has seen a whole head: what lies behind it must not matter. */
+	/* The guard runs when the parser has seen a whole head: later bytes must not matter. */
 	if (whole > 0) must(guard_head(span_of(bytes, (size_t)whole)) == verdict);
 	check_reason(input, verdict);
 	if (verdict) return 0;

@@ -1,7 +1,8 @@
-/* The journal's walk after a stop, over segments of any bytes. The input is a list of steps: a record written where it would
- * rightly go or anywhere, well or badly formed, rubbish, a flipped bit, a head of a segment changed under a good sum, a
- * segment lost. Then: no record is given that does not follow, its sum is good, a refusal changes nothing, and after a
- * recovery the same records are there, nothing behind them, and the tables hold what they say. */
+/* The journal's walk after a stop, over segments of any bytes. The input is a list of steps: a record written
+ * at its right place or anywhere, valid or malformed; random bytes; a flipped bit; a segment head changed
+ * with a valid checksum; a deleted segment. Then: no record is returned that breaks the chain or has a wrong
+ * checksum; a refusal changes nothing; and after a recovery the same records are there, nothing after them,
+ * and the tables match them. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support.h"
 
@@ -22,9 +23,10 @@ static struct buffer            bytes_out;
 static uint8_t                  heads[SEGMENTS][RECORD_ALIGN];
 static uint8_t                  disk[SEGMENTS][SEGMENT], before[SEGMENTS][SEGMENT];
 static bool                     lost[SEGMENTS];
-static struct record            next; /* as it would rightly be */
+static struct record            next; /* as a correct writer would write it */
 
-/* Making -------------------------------------------------------------------------------------------------- */
+/* Steps that write
+ * ------------------------------------------------------------------------------------------ */
 
 static void begin(void)
 {
@@ -71,7 +73,7 @@ static void write_disk(void)
 	}
 }
 
-/* What recovery may have changed; a segment it took away reads as nothing. */
+/* What recovery may have changed; a deleted segment reads as empty. */
 static void read_disk(uint8_t to[SEGMENTS][SEGMENT])
 {
 	for (unsigned i = 0; i < SEGMENTS; i++) {
@@ -161,7 +163,7 @@ static void step_flip(struct supply *supply)
 	disk[segment][supply_number(supply, 2) % SEGMENT] ^= (uint8_t)(1u << supply_byte(supply) % 8);
 }
 
-/* The length, version or number in a segment's head, with a sum that holds. */
+/* The length, version or number in a segment's head, with a valid checksum. */
 static void step_head(struct supply *supply)
 {
 	uint8_t *head = disk[supply_byte(supply) % SEGMENTS];
@@ -189,9 +191,10 @@ static void make(struct supply *supply)
 	}
 }
 
-/* Judging ------------------------------------------------------------------------------------------------- */
+/* Checks
+ * -------------------------------------------------------------------------------------------------- */
 
-/* By no code of the store's but the sum. */
+/* Independent of the store's code except for the checksum. */
 static void check_record(const struct position *from, const struct position *at, const struct record *record)
 {
 	uint8_t  copy[SEGMENT];
@@ -228,7 +231,7 @@ static bool is_answer(enum err err)
 	       err == ERR_NOT_FOUND || err == ERR_IO;
 }
 
-/* A journal that was taken stands as it was taken: once more, nothing changes and nothing is cut. */
+/* An accepted journal stays as it is: a second recovery changes and cuts nothing. */
 static void check_again(uint64_t seq)
 {
 	struct scan     scan;
@@ -244,7 +247,7 @@ static void check_again(uint64_t seq)
 	while (!(err = scan_next(&scan, &at, &record)))
 		;
 	must(err == ERR_NOT_FOUND && scan_tail(&scan, &at, &is_blank) == OK);
-	/* Where the next record would begin there is nothing, and no segment behind that was written to. */
+	/* Where the next record would begin there are no bytes, and no later segment has been written to. */
 	for (size_t i = 0; at.segment && at.offset < SEGMENT && i < RECORD_ALIGN; i++)
 		must(disk[at.segment - 1][at.offset + i] == 0);
 	must(is_blank || at.segment == last);
@@ -260,7 +263,7 @@ static void recover(struct db *db, uint64_t walked)
 	enum err err = recover_judge(&dir, db, 0, &recovery, &report);
 	must(is_answer(err));
 	read_disk(before);
-	must(!memcmp(before, disk, sizeof disk)); /* nothing is changed by judging */
+	must(!memcmp(before, disk, sizeof disk)); /* the checks change nothing */
 	if (err) goto out;
 	must(recovery.end.seq == walked);
 	if (!(err = recover_finish(&recovery, db, &report))) {

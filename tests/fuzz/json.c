@@ -1,5 +1,5 @@
-/* schemas/json.h: what is accepted means the same when it is written and read again, to the digit; and what travels as
- * msgpack comes back as the text that went in. */
+/* schemas/json.h: accepted JSON has the same meaning after writing and reading it again, to the digit, and
+ * msgpack is converted back to the same text. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/json.h"
@@ -20,7 +20,7 @@ static void check_tree(const struct json *value, unsigned depth)
 	must(!count || value->kind == JSON_ARRAY || value->kind == JSON_OBJECT);
 }
 
-/* An object's members as a message carries them, rendered again. */
+/* An object's members as a message carries them, written as JSON again. */
 static void check_packed(const struct json *object)
 {
 	msgpack_unpacked unpacked;
@@ -46,7 +46,7 @@ static void check_integer(const struct json *value)
 	must(span_equal(buffer_span(&twice), value->text) || span_is(value->text, "-0"));
 }
 
-/* What is refused has a reason, and what is taken has none. */
+/* Refused text has a reason, accepted text has none. */
 static void check_reason(struct span text, enum err err)
 {
 	struct json   *value;

@@ -1,6 +1,7 @@
-/* The small text files that say what other files are: identity, snapshot manifest, backup manifest, mark of trust. The
- * first byte says which, and whether the sum is made to hold. What is believed is, to the byte, what would be written; an
- * identity of the previous version is what its text becomes by the upgrade. */
+/* The small text files that describe other files: identity, snapshot manifest, backup manifest,
+ * clean-shutdown marker. The first byte selects the kind, and whether the checksum is corrected. Accepted
+ * text equals, byte for byte, what would be written; an identity of the previous version becomes what its
+ * text becomes by the upgrade. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support.h"
 
@@ -20,7 +21,7 @@ enum { LAST_LINE = 13, MARK_BYTES = 256, MARK_CRC = 13 };
 
 static struct buffer text, again;
 
-/* As text.at, but of its own size: the sanitizer sees a byte too many. */
+/* A copy of exact size of text.at: the sanitizer detects a read of one byte more. */
 static uint8_t *copy_of(struct span bytes)
 {
 	uint8_t *copy = malloc(bytes.size ? bytes.size : 1);
@@ -29,7 +30,7 @@ static uint8_t *copy_of(struct span bytes)
 	return copy;
 }
 
-/* An identity of version 3 as version 4 of the same facts, with the id of no key: by its text alone. */
+/* An identity of version 3 as version 4 with the same facts and without a key id, converted as text. */
 static struct span upgrade_identity(struct span bytes)
 {
 	static const char first[] = "stampede-data=3\n", key[] = "master_key=0000000000000000\n";
@@ -76,7 +77,7 @@ static void check_backup(struct span bytes)
 	must(backup.shards >= 1 && backup.shards <= SHARDS_MAX);
 	backup_write(&backup, &again);
 	must(backup_read(buffer_span(&again), &other) == OK);
-	must(backup.created.v - other.created.v < US_PER_MS); /* the one line with more than one form */
+	must(backup.created.v - other.created.v < US_PER_MS); /* the only line with more than one form */
 	other.created = backup.created;
 	must(!memcmp(&backup, &other, sizeof backup));
 }
@@ -102,7 +103,7 @@ static void check_trust(struct span bytes)
 	free(left);
 }
 
-/* The sum of all that comes before it, in the form that each kind gives it. */
+/* The checksum of everything before it, in the form of each kind. */
 static struct span mend_lines(struct span bytes)
 {
 	buffer_clear(&text);

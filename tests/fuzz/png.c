@@ -1,5 +1,5 @@
-/* Images that strangers serve: any bytes, or chunks whose sums hold. What is taken has a size that may be shown, and is
- * judged the same with something behind its end, and not taken without its end. */
+/* Images from foreign servers: any bytes, or chunks with valid checksums. An accepted image has a permitted
+ * size, is accepted with bytes after its end, and is refused without its end. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/buffer.h"

@@ -1,5 +1,5 @@
-/* The engine's surroundings, made of two queues. Being linked into the program itself, these functions are taken instead
- * of the library's: all of them must be here, or none. */
+/* The engine's surroundings as two queues. These functions are linked into the program and replace the
+ * library's: all of them must be here, or none. */
 #include "tests/fuzz/post.h"
 
 #include "actors/rt/log.h"
@@ -19,7 +19,7 @@ struct queue {
 };
 
 static struct queue   in, out;
-static struct posted *taken; /* by post_out() */
+static struct posted *taken; /* set by post_out() */
 static uint64_t       random_state;
 
 static void put(struct queue *queue, const struct peer *peer, struct span bytes)
@@ -108,7 +108,7 @@ bool channel_waiting(struct channel *channel)
 
 bool channel_has_news(struct channel *channel)
 {
-	return channel_waiting(channel); /* there is no descriptor that would tell */
+	return channel_waiting(channel); /* there is no descriptor that could be readable */
 }
 
 enum err channel_send(struct channel *channel, const struct peer *to, struct span bytes)
@@ -215,7 +215,8 @@ void log_fatal(const char *event, const char *format, ...)
 
 /* The disk --------------------------------------------------------------------------------------------------- */
 
-/* Space is not reserved: in memory, where the tests' places are, that takes longer than all the rest. */
+/* Space is not reserved: in memory, where the tests' directories are, that takes longer than everything
+ * else. */
 int __wrap_fallocate64(int fd, int mode, off_t at, off_t size);
 int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
 {

@@ -1,6 +1,6 @@
-/* store/record.h: one record of the journal, as it lies there and, in every second run, with a checksum that holds. A
- * record is taken only with a good sum; its operations, written again, are the same bytes; and one bit more or less is
- * not taken. */
+/* store/record.h: one journal record as any bytes, in every second run with a valid checksum. A record is
+ * accepted only with a valid checksum; its operations written again give the same bytes; and any flipped bit
+ * is refused. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/crc32c.h"

@@ -1,5 +1,6 @@
-/* The codecs of rows: first any bytes as a stored value, then commands on hot rows held against a model. What a codec
- * accepts it writes again so that it reads the same; and the counts and bounds of a hot row are those of its passes. */
+/* The codecs of rows: first any bytes as a stored value, then commands on hot rows compared with a model. An
+ * accepted value is written again so that it reads the same, and the counts and bounds of a hot row match its
+ * passes. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support.h"
 
@@ -127,7 +128,7 @@ static void check_notification(struct span bytes)
 	     notification_read(buffer_span(&packed), &again) == OK);
 }
 
-/* Columns: what is in them can be read or is damage, and one more fits exactly behind the last. */
+/* Columns: each entry can be read or is damage, and one more entry fits exactly after the last. */
 static void check_notices(struct span bytes)
 {
 	struct notification       row = {.message = span_of("m", 1)};
@@ -208,7 +209,7 @@ static void check_rule(struct span bytes)
 	must(rule.action_count >= 1 && rule.action_count <= RULE_OWN_ACTIONS_MAX);
 }
 
-/* A row of each of the three tables that have a form of their own. */
+/* A row of each of the three tables with their own form. */
 static void check_reward(struct span bytes)
 {
 	static uint8_t        value[REWARD_VERSION_BYTES_MAX];
@@ -368,7 +369,7 @@ static void check_commands(struct span bytes)
 		if (!made || (which < 96 && made < MODEL_PASSES)) {
 			model[made] = change_of(&supply, (struct hot){.status = 2, .template = which});
 			must(hot_add(s.view, account, made, &model[made]) == OK);
-			must(hot_add(s.view, account, made, &model[made]) != OK); /* numbers are dense */
+			must(hot_add(s.view, account, made, &model[made]) != OK); /* numbers have no gaps */
 			made++;
 			continue;
 		}

@@ -1,5 +1,5 @@
-/* schemas/template.h and what it lets into a pass: a template file that is accepted is accepted again as it is stored, and
- * means the same. `file \n changes of visible`. */
+/* schemas/template.h and the values that it accepts in a pass: an accepted template file is accepted again in
+ * its stored form, with the same meaning. `file \n changes of visible`. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/body.h"

@@ -1,5 +1,5 @@
-/* Small texts of every kind: dates, durations, percent-encoding, queries, ids. The first byte says which. What reads must
- * be written as it was, or read the same again. */
+/* Small texts of every kind: dates, durations, percent-encoding, queries, ids. The first byte selects the
+ * kind. Text that is accepted is written as it was, or reads the same again. */
 #include "tests/fuzz/fuzz.h"
 
 #include "schemas/query.h"
@@ -49,7 +49,7 @@ static void check_date(struct span text)
 	int64_t since = at.v - seconds_of(text) * US_PER_SEC;
 	must(since >= 0 && since < US_PER_SEC);
 	check_printed(at);
-	/* Written as we write it, it is its own print. */
+	/* In our normal form it is printed unchanged. */
 	rfc3339_text(at, printed);
 	bool ours = text.size == RFC3339_TEXT - 1 && text.at[10] == 'T' && text.at[23] == 'Z';
 	if (ours) must(span_is(text, printed));
@@ -77,7 +77,7 @@ static void check_duration(struct span text)
 	must(duration_read(span_str(printed), &again) && again.v == duration.v);
 }
 
-/* In place of its own size, no byte more: the sanitizer sees one too many. */
+/* A copy of exact size: the sanitizer detects a read of one byte more. */
 static void check_percent(struct span text)
 {
 	for (int plus = 0; plus < 2; plus++) {
@@ -155,7 +155,7 @@ static void check_uuid(struct span text)
 	must(uuid_read(span_str(printed), &again) && !memcmp(&id, &again, sizeof id));
 }
 
-/* An id is UTF-8 by the judgement of both readers of it. */
+/* Both readers of an id agree whether it is UTF-8. */
 static void check_pass_id(struct span text)
 {
 	if (!pass_id_is_valid(text)) return;
@@ -175,7 +175,7 @@ static void check_small(struct span text)
 	if (is_web_url(text)) must(text.size > 7 && !memchr(text.at, ' ', text.size));
 }
 
-/* What may be called is called by its normal form, which may be called too and is its own. */
+/* The normal form of an allowed URL is allowed too, and is its own normal form. */
 static void check_endpoint(struct span text)
 {
 	struct buffer normal = {0}, again = {0};

@@ -1,6 +1,7 @@
-/* store/walk.h and store/audit.h over damaged tables: bytes of a small data.mdb are changed, and it is walked. A page
- * that is damaged badly enough may kill by a signal while it is walked (that is a finding, as in earnest); nothing may hang;
- * and what the walk has passed over is read without any signal afterwards: every row, and the audit. */
+/* store/walk.h and store/audit.h over damaged tables: bytes of a small data.mdb are changed, and it is
+ * walked. A badly damaged page may raise a signal during the walk, which counts as a report, as in the
+ * service. Nothing may hang. If the walk reports nothing, every row and the audit are read afterwards without
+ * a signal. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support.h"
 
@@ -22,7 +23,7 @@ static struct scratch s;
 static uint8_t       *sound, *changed, *written;
 static size_t         size_of_file;
 
-/* A signal takes the way back from what it interrupts, and with it a few bytes each time. */
+/* A signal jumps out of the interrupted code and leaks a few bytes each time. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -53,7 +54,7 @@ static void unwatch(void)
 		(void)!sigaction(pass_ids[i], &kept[i], NULL);
 }
 
-/* The linker leads must() here: what it finds is a finding of ours, not of the pages. */
+/* The linker redirects must() here: its failure is our bug, not a fault of the pages. */
 _Noreturn void __real_must_failed(const char *what, const char *file, int line);
 _Noreturn void __wrap_must_failed(const char *what, const char *file, int line);
 _Noreturn void __wrap_must_failed(const char *what, const char *file, int line)
@@ -64,14 +65,14 @@ _Noreturn void __wrap_must_failed(const char *what, const char *file, int line)
 
 static MDB_env *opened; /* and not closed */
 
-/* LMDB's own assertions tell stderr before they abort: this one does not. */
+/* LMDB's own assertions print to stderr before they abort; this one does not. */
 static void on_assertion(MDB_env *env, const char *what)
 {
 	(void)env, (void)what;
 	siglongjmp(astray, SIGABRT);
 }
 
-/* Where the file is mapped: the kernel says so in lines of `begin-end … path`. */
+/* The address range of the mapped file, from the kernel's lines of `begin-end … path`. */
 static uintptr_t map_begin, map_end;
 
 static void find_map(void)
@@ -99,8 +100,8 @@ static bool is_mapped(const void *at, size_t size)
 	return begin >= map_begin && begin <= map_end && size <= map_end - begin;
 }
 
-/* A damaged page may point to anywhere. Beside the map there is nothing, in a process without a sanitizer's heap; so it is
- * the signal here too. */
+/* A damaged page may point anywhere. In a process without a sanitizer's heap nothing is mapped beside the
+ * file, so such a read raises the signal; here it must too. */
 enum err __real_row_checked(enum table table, struct span key, MDB_val stored, struct span *value);
 enum err __wrap_row_checked(enum table table, struct span key, MDB_val stored, struct span *value);
 enum err __wrap_row_checked(enum table table, struct span key, MDB_val stored, struct span *value)
@@ -136,7 +137,7 @@ static void put(enum table table, struct row_key key, size_t size)
 	scratch_save(&s);
 }
 
-/* Written, deleted, written again: pages of every kind, free ones too, and a table of two levels. */
+/* Written, deleted and rewritten: pages of every kind, also free ones, and a table of two levels. */
 static void furnish(void)
 {
 	struct account_id account = {{1}};
@@ -161,18 +162,17 @@ static void furnish(void)
 	db_close(&s.db);
 }
 
-/* The head of a page: what LMDB looks at first. */
+/* The page header, which LMDB reads first. */
 enum { HEAD_FLAGS = 10, HEAD_LOWER = 12, FIXED_KEYS = 0x20, HEAD_BYTES = 16 };
 
-/* LMDB never comes back from a page that says both that its keys are of one size, which none of ours does, and that it
- * has fewer than none. */
+/* LMDB hangs on a page that declares fixed-size keys, which no table has, and a negative number of them. */
 static void spare_lmdb(uint8_t *page)
 {
 	if (get_le16(page + HEAD_FLAGS) & FIXED_KEYS && get_le16(page + HEAD_LOWER) < HEAD_BYTES)
 		put_le16(page + HEAD_LOWER, HEAD_BYTES);
 }
 
-/* A byte, two or eight, most often where a page has its structure. */
+/* One, two or eight bytes, mostly in the structure of a page. */
 static void change(struct supply *supply)
 {
 	memcpy(changed, sound, size_of_file);
@@ -189,7 +189,7 @@ static void change(struct supply *supply)
 	}
 }
 
-/* Only what is not in the file already. */
+/* Only bytes that differ from the file. */
 static void write_changed(void)
 {
 	for (size_t at = 0; at < size_of_file; at += PAGE) {
@@ -209,7 +209,7 @@ static volatile bool passed;
 
 static enum err volatile told;
 
-/* True when the walk has passed over all of it. */
+/* True if the walk reports nothing. */
 static bool walk(void)
 {
 	faults = (struct faults){.count = 0};

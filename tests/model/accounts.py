@@ -1,4 +1,4 @@
-"""What the operator does to accounts, keys and the clock; requests that are sent again; paths that nobody serves."""
+"""Operator commands for accounts, keys and the clock; repeated requests; unknown paths."""
 import copy
 import re
 
@@ -97,7 +97,7 @@ class key_revoke:
 
 @operation(0)
 class clock_advance:
-    """It is everybody's: the run makes it, and tells every world."""
+    """The clock is shared: the run moves it and notifies every world."""
 
     def ask(w, a, op):
         return Line(("clock", "advance", op["by"]))
@@ -110,7 +110,7 @@ class clock_advance:
 
 @operation(0.8)
 class again:
-    """A request with a key, once more: it may have been refused before, or be long ago."""
+    """Repeats a request with a key. It may have been refused before, or be old."""
 
     def make(w, a):
         past = [op for op in w.past[-200:] if "key" in op and op["who"] == a.number and op["do"] != "again"]

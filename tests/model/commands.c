@@ -1,9 +1,9 @@
-/* Runs commands of the command line that it is told on stdin, each in a copy of itself: what `stampede` does, without
- * the time that a program takes to begin, of which a random run has many thousands.
+/* Runs commands of the command line that it reads from stdin, each in a fork of itself. This avoids the
+ * start-up time of a new process for each command, of which a random run has many thousands.
  *
- * Asked: the count of words u32, each word as size u32 and bytes, then what the command reads on stdin, likewise.
- * Answered, in the order of asking: exit status u32, then stdout and stderr, each as size u32 and bytes. Little-endian
- * like everything else that is read here; a size of none is 0. Ends at the end of its own stdin. */
+ * Request: the number of words u32, each word as size u32 and bytes, then the command's stdin in the same
+ * form. Answer, in the order of requests: exit status u32, then stdout and stderr, each as size u32 and
+ * bytes. All numbers are little-endian; an absent value has size 0. Exits at the end of its own stdin. */
 #include "ops/cli/cli.h"
 #include "schemas/err.h"
 
@@ -53,7 +53,7 @@ static void free_command(struct command *command)
 	free(command->input);
 }
 
-/* A file in memory that becomes `fd` of the child. */
+/* An in-memory file that becomes the child's `fd`. */
 static int memory_file(void)
 {
 	int fd = memfd_create("command", MFD_CLOEXEC);

@@ -1,4 +1,4 @@
-"""Entitlements: assigned, listed, redeemed, counted, and expired by time alone."""
+"""Entitlements: assigned, listed, redeemed, counted, and expired by time."""
 from passes import BAD_BODY, CONFLICT, NOT_FOUND, is_junk, path_of, some_junk, some_pass
 from rewards import reward_of, some_slug
 from values import SECOND, After, Hole, Num
@@ -17,7 +17,7 @@ class Entitlement:
         self.end = After(when, self.version.window) if self.version.window is not None else self.version.end
 
     def has_ended(self, when):
-        """None: the answer alone can tell."""
+        """None: only the answer can show it."""
         if not self.end or when.high < self.end.low:
             return False
         return True if when.low >= self.end.high else None
@@ -38,13 +38,13 @@ class Entitlement:
 
 
 def doubtful(entitlements, when):
-    """(those that have surely ended, those of which only the answer can tell)."""
+    """(those that have certainly ended, those for which only the answer can show it)."""
     return ([one for one in entitlements if one.has_ended(when)],
             [one for one in entitlements if one.has_ended(when) is None and one.remaining and not one.replaced])
 
 
 class Either:
-    """Any of several wants: it is too near an end to tell. `then` hears which it was."""
+    """Any of several expected values, because an end is too near. `then` gets the one that matched."""
 
     def __init__(self, wants, then=lambda number: None):
         self.wants, self.then = wants, then
@@ -61,7 +61,7 @@ class Either:
 
 
 def assign(w, a, holder, slug, replace, when, source):
-    """An Entitlement, or why there is none. Time is only asked of a fixed end."""
+    """An Entitlement, or the reason for a refusal. Only a fixed end depends on the time."""
     reward = reward_of(a, slug)
     if reward is None:
         return NOT_FOUND
@@ -91,11 +91,12 @@ def assign(w, a, holder, slug, replace, when, source):
 
 
 class Doubt(Exception):
-    """An end is so near that only the service knows: such an operation is not begun (see near_an_end)."""
+    """An end is so near that only the service knows whether it has passed. Such an operation is not started (see
+    near_an_end)."""
 
 
 def near_an_end(w, a, slugs, pass_id=None):
-    """Is anything about to end on which an assignment of these rewards depends? Then the clock has to move before."""
+    """True if an end on which an assignment of these rewards depends is very near. Then the clock must move first."""
     rewards, now = [reward for reward in a.rewards if reward.slug in slugs], w.clock.now()
     ends = [reward.version.end for reward in rewards if reward.version.end]
     ends += [one.end for one in a.entitlements if one.end and one.reward in rewards and pass_id in (None, one.holder.id)]
@@ -103,7 +104,7 @@ def near_an_end(w, a, slugs, pass_id=None):
 
 
 def may_be_assigned(a):
-    """What rules may assign when something happens."""
+    """Rewards that rules may assign at this event."""
     return [action["slug"] for rule in a.rules if rule.file.get("active", True) for action in rule.file["actions"] if "slug" in action]
 
 
@@ -169,7 +170,7 @@ def listed(mine, ended, history):
 
 
 def subsets(things):
-    """Of few things all; of more, those that end in order."""
+    """All subsets of few things; of more, the prefixes in order of their ends."""
     if len(things) <= 4:
         return [[thing for number, thing in enumerate(things) if bits >> number & 1] for bits in range(1 << len(things))]
     ordered = sorted(things, key=lambda one: one.end.low)

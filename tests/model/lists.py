@@ -1,4 +1,4 @@
-"""GET /v1/passes: every filter, order and search, by the plainest means."""
+"""GET /v1/passes: every filter, order and search, implemented in the simplest way."""
 from urllib.parse import quote
 
 from folding import fold
@@ -23,7 +23,7 @@ def text_of(value):
 
 
 def settle(micros, moments):
-    """A bound of whole milliseconds about which no moment leaves a doubt."""
+    """A bound in whole milliseconds that is not too near to any uncertain time."""
     micros -= micros % MS
     for moment in sorted(moments, key=lambda one: one.high):
         if moment.low < micros <= moment.high:
@@ -32,7 +32,7 @@ def settle(micros, moments):
 
 
 def bounds_of(w, op, name, moments):
-    """(lower, upper) as microseconds, of the bounds that the operation names; each a (delta, where) or text."""
+    """(lower, upper) in microseconds of the bounds that the operation names; each is a (delta, where) or text."""
     found = []
     for end in ("from", "to"):
         bound = op.get(f"{name}_{end}")
@@ -65,7 +65,7 @@ def paging_faults(op):
 
 
 def page(found, op, default=25):
-    """(rows, headers) of a list that is in its order."""
+    """(rows, headers) of a sorted list."""
     limit, offset = int(op.get("limit", default)), int(op.get("offset", 0))
     more = "true" if offset + limit < len(found) else "false"
     return found[offset:offset + limit], ((b"x-total-count", str(len(found))), (b"x-has-more", more))
@@ -144,7 +144,7 @@ class pass_list:
 
 
 class Rows(Body):
-    """A page of things whose text is known, mostly."""
+    """A page of things whose text is mostly known."""
 
     def __init__(self, rows, headers=()):
         super().__init__(200, lambda: [row.shown() for row in rows], headers)
@@ -169,7 +169,7 @@ KEYS = {"created_at": lambda one: one.order, "id": lambda one: (one.id.encode(),
 
 
 def inside(moment, low, high):
-    """settle() saw to it that the bounds leave no doubt."""
+    """settle() chose bounds that leave no doubt."""
     return (low is None or moment.low >= low) and (high is None or moment.low < high)
 
 

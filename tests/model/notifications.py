@@ -1,4 +1,4 @@
-"""Notifications: from a loyalty call, a rule or the operator; sent by the timer, which takes its turn."""
+"""Notifications: from a loyalty request, a rule or the operator; sent by the timer in its own time."""
 import time
 
 from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
@@ -21,7 +21,7 @@ class Notification:
                 "sent_at": self.sent and Zoned(self.sent), "created_at": Zoned(self.created)}
 
     def may_become(self, now):
-        """What the timer may have made of it by now."""
+        """The states to which the timer may have changed it by now."""
         gone = (self.holder or self.audience).deleted
         if self.status != "scheduled" or self.due.low > now:
             return {self.status} | ({"failed"} if self.status == "scheduled" and gone else set())
@@ -34,7 +34,7 @@ class Audience:
 
 
 def one_of(w, a, kind):
-    """The label of one of the account's last ones, now and then of another's or of none."""
+    """The label of one of the account's latest ones, sometimes of another account's or of none."""
     labels = [label for label, thing in w.things.items() if type(thing) is kind and (thing.account is a or w.chance.random() < 0.1)]
     return w.chance.choice([*labels[-4:], -1])
 
@@ -49,7 +49,7 @@ def notify(w, a, holder, message, when):
 
 
 def see(one, row, now):
-    """Takes over what the service says has become of it, if it may have. Returns what is wrong."""
+    """Accepts the state that the service returned, if it is possible. Returns the fault otherwise."""
     if row.get("status") not in one.may_become(now):
         return f"{row}: want one of {one.may_become(now)}"
     if row["status"] != one.status:
@@ -60,7 +60,7 @@ def see(one, row, now):
 
 
 class Seen(Body):
-    """A page, of which the timer may have sent some a moment ago."""
+    """A page, some of whose notifications the timer may just have sent."""
 
     def __init__(self, rows, headers, now):
         super().__init__(200, lambda: [row.shown() for row in rows], headers)
@@ -106,14 +106,14 @@ class notification_list:
         return Ask("GET", "/v1/notifications" + query_of(pairs))
 
     def before(w, a, op):
-        """Their order takes their times, and with a filter by status the timer must have had its turn."""
+        """The order uses their times, and with a filter by status the timer must have finished first."""
         if a.suspended or w.is_stranger(a, op):
             return
         if any(one.due.value is None for one in a.notifications):
             fresh(w, a)
         end = time.monotonic() + SEND_SECONDS
         while op.get("status") and any(one.status == "scheduled" and one.due.low <= w.clock.now() for one in a.notifications):
-            assert time.monotonic() < end, "notifications that are due were not sent"
+            assert time.monotonic() < end, "due notifications were not sent"
             time.sleep(0.02)
             fresh(w, a)
 
@@ -144,17 +144,17 @@ def due_order(one):
 class notification_cancel:
     def make(w, a):
         if a.suspended:
-            return None  # what has been sent by now could not be seen
+            return None  # what has been sent by now would not be visible
         return {"of": one_of(w, a, Notification)}
 
     def ask(w, a, op):
         return Line(("notification", "cancel", a.id, w.id_of(op["of"], "Notification")))
 
     def before(w, a, op):
-        """One that is due, or nearly so, may have been sent."""
+        """A notification that is due, or nearly so, may have been sent."""
         found, end = w.thing(a, op["of"], "Notification"), time.monotonic() + SEND_SECONDS
         while not a.suspended and found in a.notifications and found.status == "scheduled" and found.due.low <= w.clock.now() + SLACK:
-            assert time.monotonic() < end, "a notification that is due was not sent"
+            assert time.monotonic() < end, "a due notification was not sent"
             time.sleep(0.02)
             fresh(w, a)
 
@@ -169,7 +169,7 @@ class notification_cancel:
 
 
 def fresh(w, a):
-    """Looks at all there are, beside the sequence."""
+    """Reads all notifications, outside of the sequence."""
     for offset in range(0, len(a.notifications), 100):
         answer = w.get(a, f"/v1/notifications?sort_by=created_at&sort_dir=asc&limit=100&offset={offset}")
         wrong = Seen(a.notifications[offset:offset + 100], (), w.clock.now() + SLACK).differs(answer)

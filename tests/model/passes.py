@@ -1,4 +1,4 @@
-"""Passes: creation, reading, change, deletion, the counter, and what holders' wallets do."""
+"""Passes: creation, reading, edits, deletion, the counter, and what holders' wallets do."""
 import re
 from datetime import date
 from urllib.parse import quote
@@ -62,7 +62,7 @@ class Pass:
 
 
 def kept(value):
-    """An object whose order matters, to its depth."""
+    """An object whose order matters, at every depth."""
     if isinstance(value, dict):
         return Ordered((key, kept(member)) for key, member in value.items())
     return [kept(one) for one in value] if isinstance(value, list) else value
@@ -98,8 +98,8 @@ def suits(value, field):
 
 
 def visible_error(template, visible, held=None):
-    """Unknown and locked keys first, then what is not valid for the template. `held`: what the pass has; None: it is made.
-    What it has of a field that is gone may be removed."""
+    """Unknown and locked keys are reported first, then invalid values. `held` is what the pass has; None on creation. A
+    value of a removed field may be removed."""
     fields = template.fields
     faults = [(400, "INVALID_INPUT", f"visible.{key}") for key, value in visible.items()
               if (fields[key].get("locked") if key in fields else value is not None or key not in (held or {}))]
@@ -167,7 +167,7 @@ def some_appearance(chance, making):
 
 
 def some_junk(chance, body):
-    """Now and then a value of the wrong type, an unknown key, or no JSON at all."""
+    """Sometimes a value of the wrong type, an unknown key, or invalid JSON."""
     dice = chance.random()
     if dice < 0.02:
         return chance.choice(["", "{", "[]", '{"a":1,"a":2}', "null", '{"pass_id":"\\ud800"}', "[" * 40 + "]" * 40, '{"x":01}'])
@@ -256,11 +256,11 @@ class pass_create:
 
 
 def some_pass(w, a, alive=0.93):
-    """An id: mostly of a live pass."""
+    """An id, mostly of a live pass."""
     if a.live and w.chance.random() < alive:
         if a.recent not in a.live or w.chance.random() < 0.6:
             a.recent = w.chance.choice(list(a.live))
-        return a.recent  # often the one of before, so that more happens to it in a short time
+        return a.recent  # often the previous one, so that more happens to it in a short time
     return w.chance.choice([*IDS, "nobody"])
 
 
@@ -334,7 +334,7 @@ class pass_patch:
 
 
 def differ(one, two):
-    """As JSON: true is no 1."""
+    """Compares as JSON: true is not 1."""
     if type(one) is not type(two) and not (isinstance(one, dict) and isinstance(two, dict)):
         return True
     if isinstance(one, dict):

@@ -8,13 +8,13 @@ from world import Ask, Body, Empty, Error, Fields, is_int, is_object, is_text, o
 
 KINDS = ["gift", "discount", "custom"]
 NAMES = ["Free coffee", "Free coffee", "CAFÉ  gratis!", "10 %", "!!!", "日本", "a" * 80, "a" * 200, "__x__", "Ünï_cödé", "Reward", "reward 2", "x" * 79 + " y"]
-CENTURY, LONGER = 100 * 365 * 86400, 100 * 366 * 86400  # what a year is is not said
+CENTURY, LONGER = 100 * 365 * 86400, 100 * 366 * 86400  # the length of a year is not specified
 NEVER, WINDOW, END = "none", "relative_window", "fixed_end"
 FIELDS = ("name", "kind", "description", "repeat_assignment", "redemption_allowance", "assignment_limit", "expiration")
 
 
 class Version:
-    """What one version of a reward says; entitlements keep theirs."""
+    """The terms of one version of a reward. Entitlements keep theirs."""
 
     def __init__(self, body, number):
         self.number, self.id = number, Hole(re.compile(r"\S+"))
@@ -26,7 +26,7 @@ class Version:
         self.end = Fixed(time_of(expiration["fixed_end"])) if expiration["kind"] == END else None
 
     def again(self, number):
-        """The same conditions, published once more."""
+        """Publishes the same terms once more."""
         copy = object.__new__(Version)
         copy.__dict__.update(self.__dict__, number=number, id=Hole(re.compile(r"\S+")))
         return copy

@@ -1,4 +1,4 @@
-"""Activation rules: their files, their list, and what follows from a fact in the fact's own commit."""
+"""Activation rules: their files, their list, and their actions in the triggering event's own commit."""
 import json
 
 from entitlements import assign, may_be_assigned, near_an_end
@@ -25,7 +25,7 @@ class Rule:
             self.updated = when
 
     def meaning(self):
-        """What the file says, with what it leaves out."""
+        """The meaning of a file, with defaults for what it omits."""
         file = self.file
         conditions = {key: value for key, value in file.get("conditions", {}).items() if value is not False}
         if "template_id" in conditions:
@@ -132,19 +132,20 @@ class rule_list:
         return Body(200, [rule.shown() for rule in rows], ((b"x-total-count", None), (b"x-has-more", None)))
 
 
-# What follows from a fact
+# Actions of an event
 
 def happened(w, a, event, one, when, reader=None):
-    """All conditions are judged on what the fact left, then actions run in order; what cannot be done is passed over."""
+    """All conditions are evaluated on the state after the event. Then actions run in order, and impossible ones are
+    skipped."""
     due = [rule for rule in a.rules if rule.file.get("active", True) and rule.file["event"] == event and holds(rule, one, reader)]
     for rule in due:
         done = [act(w, a, action, one, when) for action in rule.file["actions"]]
         if any(done) and rule.file.get("conditions", {}).get("once_per_pass"):
-            rule.fired.add(one)  # what it did while it might do it again does not count
+            rule.fired.add(one)  # actions during its repeated runs do not count
 
 
 def in_doubt(w, a):
-    """Could what happens now make rules assign something that is about to end?"""
+    """True if rules could now assign something whose end is too near."""
     return near_an_end(w, a, may_be_assigned(a))
 
 
@@ -162,7 +163,7 @@ def holds(rule, one, reader):
 
 
 def act(w, a, action, one, when):
-    """Was it done? A rule of which nothing could be done has not fired."""
+    """True if the action was carried out. A rule without any such action has not fired."""
     if action["type"] == "add_balance":
         after, least = one.balance + action["amount"], one.template.file.get("min_balance")
         low = least is not None and action["amount"] < 0 and after < least

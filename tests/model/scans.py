@@ -26,7 +26,7 @@ class Scan:
 
 
 class Verdict:
-    """Of a second scan: the times of the two say which it must be."""
+    """The verdict of a second scan, which depends on the times of both."""
 
     def __init__(self, scan, last, good, bad):
         self.scan, self.last, self.good, self.bad = scan, last, good, bad
@@ -77,7 +77,7 @@ class scan_create:
         if fields.faults:
             return fields.error()
         holder = found(a, body)
-        if holder is None:  # an id or a value that nothing could have is as good as out of range
+        if holder is None:  # an id or value that nothing can have counts as out of range
             return NOT_FOUND if all(is_id(body[name]) for name in given) else Error(*NOT_FOUND.any_of, (400, "INVALID_INPUT", given[0]))
         scan = Scan(holder, body.get("reader_id"), when)
         last = next((one for one in reversed(holder.scans) if not one.reason), None)
@@ -105,7 +105,7 @@ class scan_create:
         return Verdict(scan, last, good, bad)
 
     def again(w, a, op):
-        """The scan as it was; its reader and its pass as they are called and look now."""
+        """The same scan, with the current names of its reader and its pass."""
         scan = w.things[op["n"]]
         return lambda: answered(scan, op)
 

@@ -1,8 +1,9 @@
-"""Makes a failing sequence short: it is carried out again on fresh accounts with parts left out, for as long as it fails."""
+"""Shortens a failing sequence: runs it again on new accounts with parts left out, as long as it fails."""
 
 
 def shrink(ops, fails, say=lambda text: None):
-    """The shortest sequence found; `fails(ops)`: does it fail? Parts that are left out halve while nothing can be."""
+    """The shortest failing sequence found; `fails(ops)` is true if it fails. The parts that are left out are halved
+    when none can be."""
     size = max(1, len(ops) // 2)
     while True:
         at, shorter = 0, False

@@ -8,7 +8,7 @@ from world import Ask, Body, Empty, Error, Fields, operation
 HOOKS = "/v1/webhook-subscriptions"
 KINDS = ["pass.created", "pass.balanceUpdate", "scan.created"]
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
-# Addresses that are for documents: nothing is looked up, and a connection is refused at once. URL: what it is equal to.
+# Documentation addresses: no name is resolved, and a connection is refused at once. Maps a URL to its normal form.
 URLS = {"https://203.0.113.7": "a", "https://203.0.113.7/": "a", "HTTPS://203.0.113.7:443/#x": "a", "https://203.0.113.7/A": "b",
         "https://203.0.113.7/a": "c", "https://203.0.113.7:444/a": "d", "https://203.0.113.7/a?": "e", "https://203.0.113.7/a?q=1": "f",
         "https://203.0.113.8/a#": "g", "https://203.0.113.8/a": "g", "https://203.0.113.8/%61": "h"}

@@ -1,4 +1,4 @@
-"""Templates: put by the operator, and what they accept."""
+"""Templates: put by the operator, and their accepted fields."""
 import json
 import re
 
@@ -97,7 +97,7 @@ def named(w, a, op):
 
 
 def found(w, a, label):
-    """The template that a pass is to be made of, or why there is none."""
+    """The template of a new pass, or the reason for a refusal."""
     if label is None:
         return a.templates[0] if a.templates else Error((422, "PASS_TEMPLATE_NOT_FOUND", None))
     template = w.things.get(label)

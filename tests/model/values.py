@@ -1,8 +1,8 @@
-"""What answers are compared with: JSON values with holes for what only the service can know (ids, secrets, times).
+"""Expected values of answers: JSON values with holes for what only the service knows (ids, secrets, times).
 
-A hole is filled on first sight, after its form was looked at, and is exact from then on. A `Moment` is the time of one
-command: known to lie between two instants, then to the millisecond. `same` says how two values differ; it knows an
-integer from a boolean and a number from its other spellings."""
+A hole is filled at its first comparison, after a check of its form, and is exact afterwards. A `Moment` is the time of
+one command: first known to be between two instants, then to the millisecond. `same` reports how two values differ; it
+distinguishes an integer from a boolean, and a number from its other spellings."""
 import json
 import re
 from datetime import datetime, timedelta, timezone
@@ -15,15 +15,15 @@ RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Num(str):
-    """A number that is no plain integer, as it is written."""
+    """A number that is not a plain integer, as it is written."""
 
     def __repr__(self):
         return f"Num({str(self)!r})"
 
 
 class Later:
-    """A time so many microseconds after an operation, whenever that is carried out: a whole second, or half a one more in
-    another spelling."""
+    """A time that is a number of microseconds after the operation, whenever that runs: a whole second, or half a second
+    more in another spelling."""
 
     def __init__(self, micros, half=False):
         self.micros, self.half = micros, half
@@ -34,7 +34,7 @@ class Later:
 
 
 def settled(value, now):
-    """A copy of an operation, or of a part of it, in which what is later has its time."""
+    """A copy of an operation or a part of it in which each Later has its time."""
     if isinstance(value, Later):
         return value.at(now)
     if isinstance(value, dict):
@@ -72,11 +72,11 @@ def time_of(text):
 
 
 class Mismatch(Exception):
-    """The answer is not what the model expects."""
+    """The answer differs from the model."""
 
 
 class Hole:
-    """Something that the service chooses: `form` is what it may look like."""
+    """A value that the service chooses; `form` is a check of its form."""
 
     def __init__(self, form=UUID):
         self.form, self.value = form, None
@@ -94,7 +94,7 @@ class Hole:
 
 
 class Moment(Hole):
-    """When a command was decided: within [low, high] microseconds; seen, it is one millisecond."""
+    """When a command was decided: within [low, high] microseconds; once seen, to one millisecond."""
 
     def __init__(self, low, high, n=0):
         super().__init__(RFC3339)
@@ -116,7 +116,7 @@ class Moment(Hole):
 
 
 class Spaced(Hole):
-    """A moment in the space-separated form, which shows the microsecond: from then on it is known to that."""
+    """A moment in the space-separated form, which shows microseconds, so that it is then known exactly."""
     SPACED = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{6}) \+0000 UTC")
 
     def __init__(self, moment):
@@ -155,7 +155,7 @@ def zoned_text(micros):
 
 
 class After(Hole):
-    """A moment and so many seconds."""
+    """A moment plus a number of seconds."""
 
     def __init__(self, moment, seconds):
         super().__init__(RFC3339)
@@ -165,7 +165,7 @@ class After(Hole):
     high = property(lambda self: self.moment.high + self.span)
 
     def meet(self, value):
-        """The moment itself is met first: same() leaves these for last."""
+        """The moment itself is compared first: same() leaves these for last."""
         if self.moment.value is None:
             return isinstance(value, str) and RFC3339.fullmatch(value) and \
                 self.low - MS < time_of(value) <= self.high and self.moment.meet(time_text(time_of(value) - self.span))
@@ -176,7 +176,7 @@ class After(Hole):
 
 
 class Fixed(Hole):
-    """A time that somebody gave, as the interface shows it."""
+    """A time given by a client, as the interface shows it."""
 
     def __init__(self, micros):
         super().__init__(RFC3339)
@@ -185,11 +185,11 @@ class Fixed(Hole):
 
 
 class Ordered(dict):
-    """An object whose keys come back in their order."""
+    """An object whose keys keep their order."""
 
 
 def same(want, got, where="", late=None):
-    """None, or where and how they differ. Holes of `want` are filled by `got`."""
+    """None if equal, else where and how they differ. Holes of `want` are filled from `got`."""
     first = late is None
     late = [] if first else late
     if isinstance(want, Hole):

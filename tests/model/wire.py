@@ -1,6 +1,6 @@
-"""Requests and answers as bytes: one kept-alive socket for each account, and the command line in processes of its own.
+"""Requests and answers as bytes: one kept-alive socket for each account, and the command line in its own processes.
 
-Both can be under way while others are sent: `start` and `finish` are apart."""
+Both can be outstanding while others are sent: `start` and `finish` are separate."""
 import json
 import socket
 
@@ -9,7 +9,7 @@ from values import Mismatch, load
 
 
 class Gone(Exception):
-    """The connection ended before an answer came."""
+    """The connection closed before an answer arrived."""
 
 
 class Answer:
@@ -105,13 +105,13 @@ def http(method, path, key, body=None, headers=()):
 
 
 class Operator(Commands):
-    """The command line, and what it says taken for answers."""
+    """The command line, with its output as answers."""
 
     def __init__(self, service):
         super().__init__(service.build / "tests/model/commands", {**service.environment(), "STAMPEDE_DATA": str(service.data)})
 
     def receive(self):
-        """(True, what was printed) or (False, the refusal)."""
+        """(True, the output) or (False, the refusal)."""
         try:
             status, out, err = super().receive()
         except EOFError:

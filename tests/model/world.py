@@ -1,16 +1,17 @@
-"""A world: two accounts whose operations are interleaved, what is known of them, and one operation at a time.
+"""A world: two accounts whose operations are interleaved, the model of their state, and one operation at a time.
 
-An operation is a dictionary that can be printed, kept and carried out again: what it does (`do`), who (`who`, 0 or 1),
-its number (`n`), and its arguments. Things that the service names are called by the number of the operation that made
-them, so an operation means the same after others were taken out; what nobody made has a name that nobody has.
+An operation is a dictionary that can be printed, stored and run again: what it does (`do`), the account (`who`, 0 or
+1), its number (`n`), and its arguments. Things that the service names are referred to by the number of the operation
+that made them, so an operation keeps its meaning after others were removed. A reference to nothing becomes an unknown
+name.
 
 The noun files beside this one add operations:
 
     @operation(weight, function=None, always=False)
     class thing_change:
-        make(w, a)              arguments of a random one, or None when there is nothing to do it to
-        ask(w, a, op)           what is sent: Ask or Line
-        want(w, a, op, when)    what must come back, from the model alone; changes the model. `when`: a Moment
+        make(w, a)              arguments of a random one, or None when no thing exists for it
+        ask(w, a, op)           the request: Ask or Line
+        want(w, a, op, when)    the expected answer, from the model alone; changes the model. `when`: a Moment
 
 The order of checks that all operations share (key, suspension, function, Idempotency-Key) is here."""
 import random
@@ -20,10 +21,10 @@ from collections import Counter, namedtuple
 from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same, settled
 from wire import Gone, Wire, http
 
-SLACK = 1_500_000  # microseconds: service time is read once in a turn, which a crowded machine may draw out
+SLACK = 1_500_000  # microseconds: service time is read once a turn, which a busy machine may prolong
 NOBODY = "01900000-0000-7000-8000-000000000000"
 
-Ask = namedtuple("Ask", "method path body", defaults=(None,))  # body: a value, str: text as it is, or None
+Ask = namedtuple("Ask", "method path body", defaults=(None,))  # body: a value, a str sent unchanged, or None
 Line = namedtuple("Line", "arguments stdin", defaults=(None,))  # of the command line
 
 OPERATIONS = {}
@@ -71,7 +72,7 @@ class Empty:
 
 
 class Body:
-    """A status and a value. `shown`: a thing whose `text` is remembered, so that it need not be read the next time."""
+    """A status and a value. `shown`: a thing whose `text` is stored, so that it need not be read the next time."""
 
     def __init__(self, status, value=None, headers=(), shown=None):
         self.status, self.value, self.headers, self.shown = status, value, headers, shown
@@ -91,7 +92,7 @@ class Body:
 
 
 class Exact:
-    """These bytes again."""
+    """Exactly these bytes again."""
 
     def __init__(self, status, body):
         self.status, self.body = status, body
@@ -101,7 +102,7 @@ class Exact:
 
 
 class Printed:
-    """What a command line prints."""
+    """The output of the command line."""
 
     def __init__(self, value):
         self.value = value
@@ -118,7 +119,7 @@ class Account:
         self.functions = {"rewards": True, "webhooks": True}
         self.suspended = False
         self.window = 10
-        self.kept = {}  # idempotency keys: what was asked, a Moment, what is answered, the operation
+        self.kept = {}  # of an idempotency key: the request, a Moment, the answer, the operation
         self.created = Hole(RFC3339)
         self.keys, self.templates, self.passes, self.live, self.subscriptions = [], [], [], {}, []
         self.rewards, self.entitlements, self.scans, self.rules, self.notifications, self.cards = [], [], [], [], [], []
@@ -130,7 +131,7 @@ class Account:
 
 
 class Clock:
-    """The service's, as far as it can be told from outside."""
+    """The service's clock, as far as it can be known from outside."""
 
     def __init__(self):
         self.offset = 0
@@ -143,7 +144,7 @@ class Clock:
 
 
 class World:
-    """`always_keys`: every write has a key and is sent again until its fate is known, so that processes may die."""
+    """`always_keys`: every write has a key and is repeated until its result is known, so that processes may die."""
 
     def __init__(self, service, commands, clock, seed, always_keys=False):
         self.service, self.commands, self.clock, self.seed = service, commands, clock, seed
@@ -151,7 +152,7 @@ class World:
         self.always_keys = always_keys
         self.things = {}  # by the number of the operation that made them
         self.outcomes = Counter()
-        self.past, self.count = [], 0  # operations; how many were ever numbered
+        self.past, self.count = [], 0  # operations; how many numbers were given
         self.accounts = []
         self.accounts += [Account(self, 0)]
         self.accounts += [Account(self, 1)]
@@ -166,7 +167,7 @@ class World:
         return value
 
     def get(self, a, path):
-        """Beside the sequence, while nothing of this account is under way."""
+        """A read outside of the sequence, while no request of this account is outstanding."""
         a.wire.send(http("GET", path, a.key))
         return a.wire.receive()
 
@@ -174,10 +175,10 @@ class World:
         for account in self.accounts:
             account.wire.close()
 
-    # Making
+    # Choosing operations
 
     def next_operation(self):
-        """A random operation that makes some sense as things stand."""
+        """A random operation that makes sense in the current state."""
         chance = self.chance
         while True:
             name = chance.choices(NAMES, WEIGHTS)[0]
@@ -201,7 +202,7 @@ class World:
             if isinstance(ask, Ask) and "key" not in op:
                 dice = chance.random()
                 if name in BODILESS and a.kept and dice < 0.08:
-                    op["key"] = chance.choice(list(a.kept)[-50:])  # of another request, mostly
+                    op["key"] = chance.choice(list(a.kept)[-50:])  # mostly of another request
                 elif dice < 0.01:
                     op["auth"] = chance.choice(["none", "wrong", "garbage", *(label for label, made in self.things.items()
                                                                               if type(made).__name__ == "Key" and made.account is a)])
@@ -213,7 +214,7 @@ class World:
         self.count += 1
         return {"n": self.count, **op}
 
-    # Doing
+    # Running operations
 
     def start(self, whole):
         op = settled(whole, self.clock.now())
@@ -235,7 +236,7 @@ class World:
                 raise
 
     def key_of(self, a, op):
-        """None, a bad one, one that was made or revoked since, or the first."""
+        """None, an invalid key, one that was created or revoked since, or the first."""
         auth = op.get("auth")
         if auth in ("none", "garbage", "wrong"):
             return {"none": None, "garbage": "sk_x", "wrong": a.key[:-1] + ("a" if a.key[-1] != "a" else "b")}[auth]
@@ -247,7 +248,7 @@ class World:
         return op.get("auth") in ("none", "garbage", "wrong") or (made is not None and bool(made.revoked))
 
     def finish(self):
-        """Raises Mismatch, or the operation has become past."""
+        """Raises Mismatch, or stores the finished operation."""
         (whole, op, ask, low, sent), self.pending = self.pending, None
         a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
         self.said = text_of(ask)
@@ -304,7 +305,7 @@ class World:
         kept = a.kept.get(key) if key else None
         if kept and (when.low > kept[1].high + DAY or (when.high >= kept[1].low + DAY and replayed is None and
                                                        b"IDEMPOTENCY_KEY_REUSED" not in answer.body)):
-            kept = None  # its day is over, or so near its end that either will do
+            kept = None  # its day is over, or nearly so that both answers are right
         off = cls.function and not a.functions[cls.function]
         if off:
             code = {"webhooks": "FEATURE_DISABLED", "rewards": "REWARDS_DISABLED"}[cls.function]
@@ -326,7 +327,7 @@ class World:
         return wrong
 
     def meant(self, a, op):
-        """Of a request that is sent once more: what was sent with that key when it was carried out, else itself."""
+        """For a repeated request: what was sent with that key when it was executed, else itself."""
         if op["do"] != "again":
             return op
         kept = a.kept.get(op["key"])
@@ -335,7 +336,7 @@ class World:
     # Names
 
     def id_of(self, label, kind, none=NOBODY):
-        """The id of the thing of that kind that operation `label` made, or one that nobody has."""
+        """The id of the thing of that kind that operation `label` made, or an unknown one."""
         thing = self.things.get(label)
         if thing is None or type(thing).__name__ != kind:
             return none
@@ -343,7 +344,7 @@ class World:
         return (value.value or none) if isinstance(value, Hole) else value
 
     def thing(self, a, label, kind):
-        """The thing itself, if it is this account's."""
+        """The thing itself, if it belongs to this account."""
         thing = self.things.get(label)
         return thing if type(thing).__name__ == kind and thing.account is a else None
 
@@ -363,20 +364,20 @@ def text_of(ask):
 
 
 def ready(happened, notify, in_doubt):
-    """Call when every noun is imported. What follows from facts; what says that an end is too near for them."""
+    """Called when every noun is imported. Registers the actions of events, and the check for ends that are too near."""
     World.happened, World.notify, World.in_doubt = map(staticmethod, (happened, notify, in_doubt))
     NAMES[:], WEIGHTS[:] = list(OPERATIONS), [cls.weight for cls in OPERATIONS.values()]
 
 
 NAMES, WEIGHTS = [], []
-BODILESS = ("pass_delete", "reward_archive", "reward_delete", "subscription_delete")  # nothing is wrong with their fields
-FACTS = ("pass_create", "pass_loyalty", "scan_create")  # of which rules may make something
+BODILESS = ("pass_delete", "reward_archive", "reward_delete", "subscription_delete")  # their fields are valid
+FACTS = ("pass_create", "pass_loyalty", "scan_create")  # events at which rules may create something
 
 
-# What checks of fields have in common
+# Shared checks of fields
 
 class Fields:
-    """Gathers what is wrong with a body's fields: any of it may be named."""
+    """Collects the faults of a body's fields: the error may name any of them."""
 
     def __init__(self, body, known):
         self.body = {} if body is None else body

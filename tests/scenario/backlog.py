@@ -45,8 +45,7 @@ class Arrivals:
 
 
 class Backlog:
-    """An account with passes p0 to p99 and one or more subscriptions. `endpoints` maps a name to a receiver and a
-    path."""
+    """An account with passes p0 to p99 and one or more subscriptions. `endpoints` maps a name to a receiver and a path."""
 
     def __init__(self, service, endpoints):
         self.service, self.shop = service, hooked_shop(service)

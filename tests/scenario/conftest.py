@@ -1,6 +1,5 @@
-"""Fixtures. `service` is shared by all tests that only use it. A test that kills or configures processes makes its
-own with `new_service`. After every test the log is checked: a line above `info` that was not announced fails the
-test.
+"""Fixtures. `service` is shared by all tests that only use it. A test that kills or configures processes makes its own
+with `new_service`. After every test the log is checked: a line above `info` that was not announced fails the test.
 """
 import json
 import os
@@ -167,8 +166,8 @@ def shop(new_shop):
 
 @pytest.fixture(scope="module")
 def module_shop(shared_service):
-    """One account with a template of each type, shared by a module's table tests; a new account for each row would
-    be slow."""
+    """One account with a template of each type, shared by a module's table tests; a new account for each row would be
+    slow."""
     shop = Shop(shared_service, ("balance", "stamps", "none"), functions=("--webhooks", "--rewards"))
     yield shop
     shop.close()

@@ -1,4 +1,5 @@
-"""Validates answers strictly against the OpenAPI document (`stampede openapi`). An undocumented status, header, code or member is an error, and so is a missing one.
+"""Validates answers strictly against the OpenAPI document (`stampede openapi`). An undocumented status, header, code or
+member is an error, and so is a missing one.
 
 Every answer below /v1 that a `Client` receives is validated here. Of each kind (operation, status, code) the first
 answers are validated in full."""

@@ -7,8 +7,8 @@
     FAULT_NO_FLOORS      reserves no disk space                           test_disk.py
     FAULT_NO_CHECKS      accepts every checksum                           test_damage.py
 
-Each is a separate program in the build directory; meson.build lists the files that differ. The durability scenario
-runs until the first violation, with a limit on the kills. The exit status is 0 only when every fault was detected: a
+Each is a separate program in the build directory; meson.build lists the files that differ. The durability scenario runs
+until the first violation, with a limit on the kills. The exit status is 0 only when every fault was detected: a
 scenario that cannot detect them proves nothing.
 """
 import argparse

@@ -10,8 +10,8 @@ The answer to a command decides what may be present:
     refused        503 to a write, 502 to a creation, or connection refused: must be absent
     unknown        504, or the connection broke: may be present; once seen it must stay
 Amounts are random numbers of 45 bits. A balance therefore shows exactly which of the few unknown deltas of a pass were
-applied: two different subsets of a dozen would need equal sums. An unknown command can still run until its deadline,
-so "absent" is final only SETTLE_SECONDS after it was sent.
+applied: two different subsets of a dozen would need equal sums. An unknown command can still run until its deadline, so
+"absent" is final only SETTLE_SECONDS after it was sent.
 
 durability.py [--kills N] [--seconds N] [--seed N] [--until-violation] prints one line with the numbers of acknowledged
 and unknown commands, kills and violations. The exit status is 1 if anything was violated.
@@ -219,8 +219,8 @@ class Run:
                 self.violate(what)
 
     def look_at_everything(self):
-        """Settles unknown results first. Then checks every pass by reads, lists and histories, before and after a
-        clean restart."""
+        """Settles unknown results first. Then checks every pass by reads, lists and histories, before and after a clean
+        restart."""
         wait_for(lambda: all(book.is_settled() for book in self.books), SETTLE_SECONDS + 2, "all deadlines to pass")
         self.look(everything=True)
         self.service.restart()

@@ -30,8 +30,7 @@ def refusal(shop, verb, pass_id):
 
 
 def holder(shop, pass_id="Quittenmus", entitlements=1):
-    """Creates a pass with one of the holder's words in every field that accepts text. Returns the pass of the
-    answer."""
+    """Creates a pass with one of the holder's words in every field that accepts text. Returns the pass of the answer."""
     made = shop.create(pass_id, visible={"name": "Zwölfender", "site": "https://wirsing.example/Wirsing"},
                        hidden={"mail": "xylofon@holder.example"}, appearance={"title": "Hagebutte"})
     shop.add(pass_id, 5, message="Blaukraut for Zwölfender")
@@ -83,8 +82,8 @@ def everything(shop, pass_ids=()):
 
 
 def files_with_words(*places):
-    """Files below these paths that contain one of the words, unchanged or case-folded. Files may disappear during
-    the search."""
+    """Files below these paths that contain one of the words, unchanged or case-folded. Files may disappear during the
+    search."""
     patterns = "\n".join({word for one in WORDS for word in (one, folded(one))})
     found = subprocess.run(["grep", "-srlaF", "-f", "-", *map(str, places)], input=patterns, capture_output=True, text=True,
                            env={"LC_ALL": "C"}, check=False)

@@ -122,8 +122,7 @@ class Service:
         return self
 
     def environment(self):
-        """Adds a mark to the environment of the service, which its children inherit. processes_alive() searches for
-        it."""
+        """Adds a mark to the environment of the service, which its children inherit. processes_alive() searches for it."""
         return {**os.environ, **self.variables, "STAMPEDE_SCENARIO": str(self.home)}
 
     def wait_ready(self, seconds=READY_SECONDS):
@@ -219,8 +218,8 @@ class Service:
                               text=True, timeout=seconds * PATIENCE, env=env or self.environment(), check=False)
 
     def cli(self, *arguments, stdin=None):
-        """Returns the JSON value that a command prints. A refusal raises CliError. Tests of the command line itself
-        use run()."""
+        """Returns the JSON value that a command prints. A refusal raises CliError. Tests of the command line itself use
+        run()."""
         if arguments[0] in BY_THEMSELVES or "STAMPEDE_PROGRAM" in os.environ:  # a control uses only its own data directory
             done = self.run(*arguments, stdin=stdin)
             status, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()

@@ -1,5 +1,5 @@
-"""Reads `pass history`: entries {"at","what",…}. Entries of a delta have {"delta","balance"}; all others have the
-new "status" of the pass."""
+"""Reads `pass history`: entries {"at","what",…}. Entries of a delta have {"delta","balance"}; all others have the new
+"status" of the pass."""
 
 
 def deltas_of(history):

@@ -96,8 +96,8 @@ def crc32c(data):
 
 
 def keys_that_meet(count, bits=19, letters=9):
-    """Distinct keys whose CRC-32C agrees in its low bits. The checksum is linear: the letters' four low bits are
-    free, and elimination finds the combinations that leave the low bits of the checksum unchanged."""
+    """Distinct keys whose CRC-32C agrees in its low bits. The checksum is linear: the letters' four low bits are free,
+    and elimination finds the combinations that leave the low bits of the checksum unchanged."""
     base = b"@" * letters
     origin = crc32c(base)
     basis, free = {}, []

@@ -87,8 +87,7 @@ class Running:
 
 
 def rows_with_doubles(count):
-    """Every tenth row repeats the row before it, every hundredth repeats a much earlier row, every fiftieth is
-    invalid."""
+    """Every tenth row repeats the row before it, every hundredth repeats a much earlier row, every fiftieth is invalid."""
     rows, wrong = [], []
     for i in range(count):
         row = {"pass_id": f"k{i}", "visible": {"name": "Ada"}}

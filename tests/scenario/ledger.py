@@ -1,6 +1,8 @@
-"""Records which passes and deltas of an account were acknowledged, refused or have an unknown result, and compares this record with the service.
+"""Records which passes and deltas of an account were acknowledged, refused or have an unknown result, and compares this
+record with the service.
 
-Book: one account. Known: one pass. Clients record results from several threads. One thread checks while no client works.
+Book: one account. Known: one pass. Clients record results from several threads. One thread checks while no client
+works.
 """
 import threading
 import time

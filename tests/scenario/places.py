@@ -145,8 +145,8 @@ def set_trust(service, index=0, **changes):
 
 
 def set_identity(service, **changes):
-    """Writes an identity with other contents and a valid checksum. `version` is that of its first line; None removes
-    a line. A new `master_key` line is placed where version 4 has it."""
+    """Writes an identity with other contents and a valid checksum. `version` is that of its first line; None removes a
+    line. A new `master_key` line is placed where version 4 has it."""
     file = service.data / "identity"
     lines = dict(line.split("=", 1) for line in file.read_text().splitlines())
     del lines["crc"]

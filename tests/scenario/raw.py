@@ -58,8 +58,8 @@ def take_answers(data, is_head=False):
 
 
 def receive_all(connection):
-    """Everything until the server closes the connection. It must close without a reset, which could cost the client
-    an unread answer."""
+    """Everything until the server closes the connection. It must close without a reset, which could cost the client an
+    unread answer."""
     data = b""
     while part := connection.recv(65536):
         data += part

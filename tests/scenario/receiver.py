@@ -75,8 +75,7 @@ class Receiver:
         return f"{self._scheme}://{host or self.host}:{self.port}{path}"
 
     def play(self, path, *parts):
-        """The first request to `path` is answered like the first of the other paths, and so on. The last one
-        repeats."""
+        """The first request to `path` is answered like the first of the other paths, and so on. The last one repeats."""
         turn = count()
         self.answers[path] = lambda _: parts[min(next(turn), len(parts) - 1)]
 
@@ -264,8 +263,8 @@ class Hole:
 
 
 class Mute:
-    """A port that accepts connections and sends nothing, so that no handshake completes. With `host` 0.0.0.0 it
-    listens on all loopback addresses."""
+    """A port that accepts connections and sends nothing, so that no handshake completes. With `host` 0.0.0.0 it listens
+    on all loopback addresses."""
 
     def __init__(self, host="127.0.0.1"):
         self._socket = socket.create_server((host, 0), backlog=4096)

@@ -44,8 +44,7 @@ def is_reused(answer):
 
 
 def until_done(client, service, status, request):
-    """Repeats the request until an answer gives its result, which must have `status`. Returns the number of
-    attempts."""
+    """Repeats the request until an answer gives its result, which must have `status`. Returns the number of attempts."""
     for tries in count(1):
         client.address = service.http
         try:

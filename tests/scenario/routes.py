@@ -1,5 +1,5 @@
-"""The routes of schemas/api/, for tests that must cover every route. Those below /v1 are the interface's. PAGES
-serve holders, who have no key."""
+"""The routes of schemas/api/, for tests that must cover every route. Those below /v1 are the interface's. PAGES serve
+holders, who have no key."""
 import re
 
 from harness import ROOT

@@ -99,8 +99,7 @@ def test_a_line_has_the_id_of_the_key(logged):
 
 
 def test_refusals_and_replays_have_the_key_id_too(logged):
-    """The line has the key's id for a creation, its replay, a 502 without the issuer, and a 402 of a suspended
-    account."""
+    """The line has the key's id for a creation, its replay, a 502 without the issuer, and a 402 of a suspended account."""
     client, head = logged.shop.client, {"Idempotency-Key": "once"}
     body = {"pass_id": "p", "visible": {"name": "A"}}
     logged.expect(client.post("/v1/passes", body, headers=head), "/v1/passes", status=201)
@@ -243,8 +242,7 @@ def test_the_access_log_can_share_stderr_with_the_log(new_service):
 
 
 def test_a_full_stderr_delays_no_request_and_dropped_lines_are_counted(new_service):
-    """Standard error is a full pipe. Every request is still answered, and a metric counts the lines that were
-    dropped."""
+    """Standard error is a full pipe. Every request is still answered, and a metric counts the lines that were dropped."""
     small_pipe = outputs.pipe()
     service = new_service(start=False, shards=1, options=("--access-log", "-"))
     service.start(log=small_pipe.fd)

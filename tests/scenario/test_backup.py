@@ -1,5 +1,5 @@
-"""backup and restore: a backup holds everything acknowledged before it began, also under load. A restored directory
-is an independent service. A damaged or incomplete backup is refused, and the error names the file."""
+"""backup and restore: a backup holds everything acknowledged before it began, also under load. A restored directory is
+an independent service. A damaged or incomplete backup is refused, and the error names the file."""
 import json
 import os
 import pty
@@ -19,8 +19,8 @@ FILES = ["manifest", "master.key", "shards/0/manifest", "shards/0/data.mdb", "sh
 
 
 class Customer(threading.Thread):
-    """The only client of one shop, sending one request at a time. A backup of the shop must therefore equal its
-    state after the first k requests."""
+    """The only client of one shop, sending one request at a time. A backup of the shop must therefore equal its state
+    after the first k requests."""
 
     def __init__(self, shop):
         super().__init__(daemon=True)
@@ -462,8 +462,8 @@ def elsewhere(service, over, *arguments):
 
 @pytest.mark.parametrize("name", ["copy", "none"])
 def test_a_directory_that_differs_in_the_services_mount_namespace_is_refused(own, tmp_path, name):
-    """As with PrivateTmp, the path means another directory for the service than for the command line. The shards'
-    files would not be found there."""
+    """As with PrivateTmp, the path means another directory for the service than for the command line. The shards' files
+    would not be found there."""
     service, over = own.service, tmp_path / "over"
     (over / "copy").mkdir(parents=True)  # the service's own directory of that name
     done = elsewhere(service, over, "backup", over / name)

@@ -36,8 +36,8 @@ def held(service):
 
 
 def part_of_a_body(stack, shop, key, size):
-    """Sends the first `size` bytes of a 16 MiB body. Returns the answer if it is refused, or None if the service
-    holds the bytes."""
+    """Sends the first `size` bytes of a 16 MiB body. Returns the answer if it is refused, or None if the service holds
+    the bytes."""
     before = held(shop.service)
     connection = stack.enter_context(closing(connect(shop.service.http)))
     connection.sendall(head(key, "POST /v1/passes HTTP/1.1", f"Content-Length: {16 * MIB}"))

@@ -338,8 +338,8 @@ def test_a_replacement_that_changes_a_fixed_property_is_refused(till, word, chan
 
 
 def test_passes_older_than_a_template_replacement(new_shop):
-    """`required` is checked on creation only: an older pass without a new required key can still be edited. Its
-    values stay until a client changes them."""
+    """`required` is checked on creation only: an older pass without a new required key can still be edited. Its values
+    stay until a client changes them."""
     shop = new_shop("balance")
     template = shop.templates["balance"]
     old = shop.create(visible={"name": "Ada", "visits": 3, "site": "http://a.example"})

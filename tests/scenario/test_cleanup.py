@@ -240,8 +240,8 @@ def test_idempotency_rows_of_an_import_are_removed_after_a_day(shop, ticking, tm
 # Kills
 
 def plenty(shop, tmp_path):
-    """Creates more rows of each kind than one cleanup step removes. Returns a rule, a reward and passes; their
-    deletion makes the rows unreferenced."""
+    """Creates more rows of each kind than one cleanup step removes. Returns a rule, a reward and passes; their deletion
+    makes the rows unreferenced."""
     rule = put_rule(shop, conditions={"once_per_pass": True})
     lines = "".join(json.dumps({"pass_id": f"p{number:04}", "visible": {"name": "A"}}) + "\n" for number in range(1500))
     (tmp_path / "passes.jsonl").write_text(lines)
@@ -260,8 +260,8 @@ def plenty(shop, tmp_path):
 
 
 def test_kills_between_cleanup_steps_leave_consistent_tables(new_service, tmp_path):
-    """Erasures and other background removals run while the shard is killed again and again. After each kill verify
-    must find no fault, and at the end all rows must be gone."""
+    """Erasures and other background removals run while the shard is killed again and again. After each kill verify must
+    find no fault, and at the end all rows must be gone."""
     seed = int(os.environ.get("STAMPEDE_SEED", time.time_ns() % 10**9))
     print(f"seed {seed}")
     chance, service = random.Random(seed), new_service(shards=1, options=["--test-clock"])

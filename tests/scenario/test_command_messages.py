@@ -1,5 +1,5 @@
-"""Messages of refused commands: one plain sentence that names the value, and the field at fault. A row has the words
-of a command (ACC, PASS and FILE are filled in), its code, its field, and words that the message must contain."""
+"""Messages of refused commands: one plain sentence that names the value, and the field at fault. A row has the words of
+a command (ACC, PASS and FILE are filled in), its code, its field, and words that the message must contain."""
 import json
 import os
 import re

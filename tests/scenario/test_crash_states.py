@@ -1,6 +1,6 @@
-"""States that the disk of a running service could have after a crash. A recorder traces the shard's system calls
-while clients send requests over HTTP, and each acknowledgement is marked in the same trace. The program `crash` then
-builds states from the trace and opens each with the store's own recovery (tests/crash/README.md)."""
+"""States that the disk of a running service could have after a crash. A recorder traces the shard's system calls while
+clients send requests over HTTP, and each acknowledgement is marked in the same trace. The program `crash` then builds
+states from the trace and opens each with the store's own recovery (tests/crash/README.md)."""
 import os
 import random
 import struct

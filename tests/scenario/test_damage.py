@@ -1,7 +1,7 @@
 """Flipped bits on the disk, in every kind of byte, after a clean stop and after kill -9.
 
-The next start must do one of two things. It refuses with one line that names the damaged file and changes nothing, or it
-serves everything acknowledged. Wrong or missing data is never served.
+The next start must do one of two things. It refuses with one line that names the damaged file and changes nothing, or
+it serves everything acknowledged. Wrong or missing data is never served.
 
 The damage is made in place: the clean-shutdown marker identifies the file of the tables, so a copy of the tables would
 not be trusted. A refused flip is reverted, and the service must then start. STAMPEDE_SEED repeats a run; STAMPEDE_FLIPS
@@ -126,8 +126,8 @@ class Patient:
         return all(client.get(path).status not in (503, 504) for path in paths)
 
     def is_ill(self):
-        """True if a new service is needed: it is not running, a test failed midway, or it has too many segments,
-        since each start adds one."""
+        """True if a new service is needed: it is not running, a test failed midway, or it has too many segments, since
+        each start adds one."""
         old = len(places.segments(self.service)) > SEGMENTS_MOST
         return old or self.service.process is None or self.in_doubt
 

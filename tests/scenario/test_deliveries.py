@@ -1,5 +1,5 @@
-"""Webhook deliveries as a subscriber receives them: every row of the interface's table, over HTTPS with a
-certificate chain."""
+"""Webhook deliveries as a subscriber receives them: every row of the interface's table, over HTTPS with a certificate
+chain."""
 import json
 import socket
 import time
@@ -261,8 +261,8 @@ def outcome_rows(hooks):
 
 
 def subscribe_all(service, urls):
-    """(accounts, {name: (account, subscription)}) with five subscriptions an account. Each account has created one
-    pass since."""
+    """(accounts, {name: (account, subscription)}) with five subscriptions an account. Each account has created one pass
+    since."""
     shops, hooks = [], {}
     for at, (name, url) in enumerate(urls.items()):
         if at % 5 == 0:
@@ -291,8 +291,8 @@ SLOW = {"/hang": "timeout", "/drip": "timeout"}
 
 
 class Endpoints:
-    """One endpoint for each way to fail, on its own port where it would delay others. Those that answer return 200
-    to the second attempt."""
+    """One endpoint for each way to fail, on its own port where it would delay others. Those that answer return 200 to
+    the second attempt."""
 
     def __init__(self, authority, receiver, slow, place):
         self.receiver, self.slow = receiver, slow
@@ -428,8 +428,8 @@ def test_an_attempt_cut_off_by_a_stop_is_retried_when_due(new_service, authority
 
 
 def test_repeated_deaths_of_the_timer_do_not_use_up_all_attempts(new_service, authority, receiver):
-    """A delivery that the dead timer held is due at once after the first death, and after the usual wait after
-    further deaths."""
+    """A delivery that the dead timer held is due at once after the first death, and after the usual wait after further
+    deaths."""
     service = new_service(shards=1, options=options(authority))
     service.expect_log("level=warn")
     shop, path = hooked_shop(service), "/hang/dying"

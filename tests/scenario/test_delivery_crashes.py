@@ -1,5 +1,5 @@
-"""Deliveries across kills: each event arrives at least once, no event is sent for a change that does not exist, and
-no delivery has an eighth attempt."""
+"""Deliveries across kills: each event arrives at least once, no event is sent for a change that does not exist, and no
+delivery has an eighth attempt."""
 import os
 import signal
 import time
@@ -95,8 +95,8 @@ def test_every_pending_delivery_arrives_across_kills(ticking, chain):
 
 
 def test_kills_never_cause_an_eighth_attempt(ticking, receiver):
-    """At every attempt a process is killed while the endpoint holds the request. A kill may use up an attempt but
-    never adds one."""
+    """At every attempt a process is killed while the endpoint holds the request. A kill may use up an attempt but never
+    adds one."""
     shop, path = hooked_shop(ticking), "/held/500"
     hook = subscribe(shop, receiver.url(path), [CREATED])
     witness = Witness(ticking, receiver)
@@ -123,8 +123,8 @@ def test_kills_never_cause_an_eighth_attempt(ticking, receiver):
 
 
 def goes_on(shop, hook, posts, seen):
-    """Waits for another attempt or for the end of the delivery; true for an attempt. Moves the clock when the
-    delivery waits."""
+    """Waits for another attempt or for the end of the delivery; true for an attempt. Moves the clock when the delivery
+    waits."""
     def moved():
         if len(posts) > seen:
             return "post"

@@ -113,8 +113,8 @@ def test_thousands_of_retries_due_at_once_are_sent_once_each(new_service, author
 
 
 def test_thousands_of_discards_do_not_delay_later_deliveries(delivering, receiver):
-    """A deactivation makes all pending deliveries obsolete. The event after a reactivation is queued behind them,
-    and must still be prompt."""
+    """A deactivation makes all pending deliveries obsolete. The event after a reactivation is queued behind them, and
+    must still be prompt."""
     backlog = Backlog(delivering, {"again": (receiver, "/status/200/again")})
     timer, hook = backlog.pile_up(DISCARDED), backlog.hooks["again"]
     handed_out = {row["event_id"] for row in deliveries_of(backlog.shop, hook) if row["attempts"]}  # the timer may still send these

@@ -1,5 +1,5 @@
-"""Pending deliveries whose subscription, pass or account changes. Some are discarded: then nothing is sent, however
-far the clock moves. The others are sent."""
+"""Pending deliveries whose subscription, pass or account changes. Some are discarded: then nothing is sent, however far
+the clock moves. The others are sent."""
 import pytest
 from clocks import DAY_SECONDS
 from deliveries import (BALANCE, CREATED, WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop,

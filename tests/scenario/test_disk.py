@@ -1,4 +1,5 @@
-"""A disk that fills up under load: writes are refused with 507, other requests succeed, and nothing acknowledged is lost.
+"""A disk that fills up under load: writes are refused with 507, other requests succeed, and nothing acknowledged is
+lost.
 
 The operator's guide documents the thresholds: with less than 96 MiB free only deletions are accepted. On a full disk
 deletions use reserved space.
@@ -195,8 +196,7 @@ def test_the_load_itself_fills_the_disk(on_small_disk):
 
 
 def test_killed_on_a_full_disk(on_small_disk):
-    """On the full disk the service restarts repeatedly and serves reads. It accepts writes again when there is
-    space."""
+    """On the full disk the service restarts repeatedly and serves reads. It accepts writes again when there is space."""
     service, disk = on_small_disk
     service.start()
     with Crowd(service, settle_seconds=DECIDED) as crowd:

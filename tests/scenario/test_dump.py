@@ -1,5 +1,5 @@
-"""journal dump, table dump: the contents of a stopped directory as lines of JSON, without secrets and without
-changing it. Damage is reported as a line. A reader that closes the pipe is no error."""
+"""journal dump, table dump: the contents of a stopped directory as lines of JSON, without secrets and without changing
+it. Damage is reported as a line. A reader that closes the pipe is no error."""
 import hashlib
 import json
 import os

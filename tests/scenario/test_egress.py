@@ -1,5 +1,4 @@
-"""Outgoing requests alone: endpoints that answer, fail, hang, drip or violate HTTP, over TLS with a certificate
-chain."""
+"""Outgoing requests alone: endpoints that answer, fail, hang, drip or violate HTTP, over TLS with a certificate chain."""
 import hashlib
 import ssl
 import subprocess
@@ -194,8 +193,7 @@ def test_slow_endpoints_leave_slots_to_others(receiver, trusting, names, mute):
 
 
 def test_one_accounts_hanging_requests_do_not_delay_anothers(receiver, trusting):
-    """Several accounts use the same host. One that has reached its own limit waits, and connections serve the
-    others."""
+    """Several accounts use the same host. One that has reached its own limit waits, and connections serve the others."""
     hanging = [f"post hang-{i} {receiver.url('/hang')}" for i in range(5)]
     sound = [f"post sound-{i} {receiver.url()}" for i in range(30)]
     got = drive(["owner one", *hanging, "owner two", *sound[:15], "owner three", *sound[15:]], *trusting, "--endpoint", 1,
@@ -214,8 +212,8 @@ def test_accounts_beyond_a_hosts_limit_get_their_turn(receiver, trusting):
 
 
 def test_at_a_crowded_host_a_slow_account_has_small_shares(receiver, trusting):
-    """Otherwise one account that fills half of the slots, and a few slow accounts that fill the rest, would leave
-    none to others."""
+    """Otherwise one account that fills half of the slots, and a few slow accounts that fill the rest, would leave none
+    to others."""
     with subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--host", "32", "--endpoint",
                            "16", "--attempt-ms", "5000", "--start-ms", "300"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

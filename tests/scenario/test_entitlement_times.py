@@ -1,5 +1,5 @@
-"""Expiry of entitlements, with a clock that tests move. They expire at their microsecond without a background job,
-and the counts follow at the same moment. Also many at once: long histories, concurrent redemptions, killed shards."""
+"""Expiry of entitlements, with a clock that tests move. They expire at their microsecond without a background job, and
+the counts follow at the same moment. Also many at once: long histories, concurrent redemptions, killed shards."""
 import random
 import socket
 import threading
@@ -148,8 +148,8 @@ def test_a_replay_shows_the_entitlement_before_it_expired(cafe):
 # Many entitlements
 
 class Model:
-    """The expected state: each entitlement as (remaining, end, how it ended). A second more or less makes no
-    difference to its windows and clock steps."""
+    """The expected state: each entitlement as (remaining, end, how it ended). A second more or less makes no difference
+    to its windows and clock steps."""
 
     def __init__(self, shop, chance):
         self.shop, self.chance, self.rows, self.clock = shop, chance, {}, 0
@@ -244,8 +244,8 @@ def post_many(shop, path, body, count):
 
 
 def test_a_long_history_is_listed_completely_and_skipped_by_the_default_list(cafe):
-    """A pass with thousands of expired entitlements. The history is complete and in order, and the list of
-    redeemable ones is as fast as without them."""
+    """A pass with thousands of expired entitlements. The history is complete and in order, and the list of redeemable
+    ones is as fast as without them."""
     pass_id, slug, kept = cafe.create()["id"], put(cafe, expiration=window(900), name="N" * 200, description="d" * 2000), put(cafe)
     first, count = assign(cafe, pass_id, kept), 4000
     assert post_many(cafe, given_path(pass_id, "/assign"), b'{"slug":"%s"}' % slug.encode(), count) == [201] * count

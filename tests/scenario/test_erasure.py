@@ -140,8 +140,7 @@ def test_erasure_in_a_suspended_account(shop):
 
 
 def test_former_names_of_the_pass_are_removed(shop):
-    """The list orders are stored in chunks whose bounds are names. A bound that is a former name must be removed
-    too."""
+    """The list orders are stored in chunks whose bounds are names. A bound that is a former name must be removed too."""
     for number in range(300):
         shop.create(f"n{number:03}", visible={"name": f"name {number:03}"})
     for number in (130, 131, 200, 127, 128, 129):

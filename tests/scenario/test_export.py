@@ -102,8 +102,8 @@ def test_audiences_and_the_messages_sent_to_them(shop):
 
 
 def test_more_audiences_than_a_page_looks_at(service, tmp_path):
-    """The pass is in every tenth audience. One page reads a limited number of audiences, and all pages together must
-    be complete."""
+    """The pass is in every tenth audience. One page reads a limited number of audiences, and all pages together must be
+    complete."""
     shop = Shop(service)
     names = [f"p{number:04}" for number in range(3000)]
     shop.create("ada")

@@ -1,5 +1,5 @@
-"""Messages for invalid request heads, keys, body sizes and chunks. A row has the bytes of a request (KEY and PASS
-are filled in) and words that the message must contain. Status and code follow from the cause."""
+"""Messages for invalid request heads, keys, body sizes and chunks. A row has the bytes of a request (KEY and PASS are
+filled in) and words that the message must contain. Status and code follow from the cause."""
 import json
 import re
 

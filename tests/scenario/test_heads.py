@@ -1,6 +1,6 @@
 """Hostile request heads as raw bytes. Each row lists the expected statuses in order. A smuggled request follows each
-refused one and must not be executed. Every row is sent whole, in two pieces, and byte by byte; the answers must be
-the same. Afterwards a request on a new connection succeeds, and exactly the acknowledged deltas were applied."""
+refused one and must not be executed. Every row is sent whole, in two pieces, and byte by byte; the answers must be the
+same. Afterwards a request on a new connection succeeds, and exactly the acknowledged deltas were applied."""
 import pytest
 from harness import wait_for
 from metrics import look

@@ -1,4 +1,5 @@
-"""Generated hostile bodies and ids: every operation with a body, every field, every wrong type, and all kinds of invalid JSON. The error names the field, nothing is stored, and the same processes answer the next request.
+"""Generated hostile bodies and ids: every operation with a body, every field, every wrong type, and all kinds of
+invalid JSON. The error names the field, nothing is stored, and the same processes answer the next request.
 
 `untouched` compares the service before and after a test: the account's list byte for byte, the histories, the counts,
 and the journal, which must not grow by a record."""
@@ -36,8 +37,7 @@ def shared_service():
 
 @pytest.fixture(scope="module")
 def victim(shared_service):
-    """A shop with the pass that all tests target. At the end the same processes must run and verify must find no
-    fault."""
+    """A shop with the pass that all tests target. At the end the same processes must run and verify must find no fault."""
     shop = Shop(shared_service, ("balance",), functions=("--webhooks", "--rewards"))
     IDS["subscription_id"] = subscribe(shop, kinds=["scan.created"])["id"]  # no scans are made, so no delivery is attempted
     offer(shop, slug="victim")
@@ -220,8 +220,8 @@ def test_duplicate_fields(verdicts, operation):
 @pytest.mark.drawn(2)
 @each_operation
 def test_limit_of_depth(verdicts, operation):
-    """The body is the first level. Values within 32 levels are parsed and then fail the field's type check; deeper
-    ones are invalid JSON."""
+    """The body is the first level. Values within 32 levels are parsed and then fail the field's type check; deeper ones
+    are invalid JSON."""
     for field, kinds in {**operation.fields, "unknown": []}.items():
         code = code_of(field)
         for opening, ending in (("[", "]"), ('{"x":', "}")):
@@ -437,8 +437,8 @@ def test_ids_of_any_character_can_be_read(new_shop):
 
 
 def test_raw_bytes_in_a_path(untouched):
-    """Every raw byte in the middle of an id: the service answers or closes the connection. It must not find a pass
-    or hang."""
+    """Every raw byte in the middle of an id: the service answers or closes the connection. It must not find a pass or
+    hang."""
     host = f"Host: x\r\nAuthorization: Bearer {untouched.key}\r\nConnection: close\r\n\r\n".encode()
     for byte in range(256):
         with closing(socket.create_connection(untouched.service.http, 10 * PATIENCE)) as connection:

@@ -62,8 +62,8 @@ def test_a_large_file_and_many_kills(lagging, tmp_path):
 
 @pytest.mark.slow  # a row's deadline is 20 s
 def test_a_shard_stopped_for_longer_than_a_rows_deadline(lagging, tmp_path):
-    """When the shard continues it executes the rows that it had received. The same rows, sent again by the import,
-    must not be executed twice."""
+    """When the shard continues it executes the rows that it had received. The same rows, sent again by the import, must
+    not be executed twice."""
     shop = Shop(lagging, ("balance",))
     rows, wrong = rows_with_doubles(12_000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "5m")

@@ -1,4 +1,6 @@
-"""One account learns nothing about another. For every route and every id in it, an id of another account gets exactly the same answer as an unknown one: same bytes and headers except request id and date. The one exception is another account's template, which the interface answers with 403. All requests without a valid key get the same answer.
+"""One account learns nothing about another. For every route and every id in it, an id of another account gets exactly
+the same answer as an unknown one: same bytes and headers except request id and date. The one exception is another
+account's template, which the interface answers with 403. All requests without a valid key get the same answer.
 
 The routes are those of schemas/api/; each id in a path is a separate case."""
 import json
@@ -26,8 +28,8 @@ KINDS = {"pass_id": "pass", "subscription_id": "subscription", "reward_slug": "r
 
 
 def by_default(route):
-    """Requests of a route with an id filled in: (kind of the id, id -> request). The body is empty, because an
-    unknown id is reported before faults of the body."""
+    """Requests of a route with an id filled in: (kind of the id, id -> request). The body is empty, because an unknown
+    id is reported before faults of the body."""
     if not route.ids:
         return []
     others = dict.fromkeys(route.ids[1:], NEVER)

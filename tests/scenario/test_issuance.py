@@ -38,8 +38,8 @@ def shop(issuing):
 
 
 class Slow:
-    """Creations that use their full time. They start before the first test and are checked by the last ones, so that all
-    other tests run meanwhile."""
+    """Creations that use their full time. They start before the first test and are checked by the last ones, so that
+    all other tests run meanwhile."""
 
     def __init__(self, service, chain, place):
         self.shop = Shop(service, ("balance",), functions=("--webhooks",))
@@ -385,8 +385,8 @@ def test_a_stopped_timer_refuses_creations_and_later_finishes_what_it_began(new_
 
 
 def test_creations_accepted_before_a_stopped_timer_is_detected_are_issued(new_service, authority, gallery):
-    """A timer counts as alive until 1.5 s after its last heartbeat. Creations accepted in that time wait until it,
-    or its successor, runs."""
+    """A timer counts as alive until 1.5 s after its last heartbeat. Creations accepted in that time wait until it, or
+    its successor, runs."""
     shop = own_shop(new_service, authority)
     bodies = [body_with(gallery.url(f"/image/{i}")) for i in range(2)]
     with ThreadPoolExecutor(1) as pool:

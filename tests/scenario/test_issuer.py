@@ -110,8 +110,8 @@ def test_a_stopped_timer_is_detected_and_not_restarted(new_service):
 
 
 def test_a_shard_stopped_for_longer_than_heartbeats_count_does_not_refuse(new_service):
-    """The timer's heartbeats of that time are queued behind the creations. The shard must take them into account
-    before it decides."""
+    """The timer's heartbeats of that time are queued behind the creations. The shard must take them into account before
+    it decides."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     shop.create()

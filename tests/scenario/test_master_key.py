@@ -1,4 +1,5 @@
-"""The master key of a data directory. The identity names it, and the directory is not served or backed up with another key.
+"""The master key of a data directory. The identity names it, and the directory is not served or backed up with another
+key.
 
 Without this check another key would not be noticed at a start, but links of passes and secrets of webhooks would no
 longer work. Identities of the previous version name no key; the next successful start adds it.
@@ -36,8 +37,8 @@ def identity_of(service):
 
 
 class Kept:
-    """A stopped service's directory with two things that need its master key: the link of a pass, and the secret of
-    a subscription, which a replay returns."""
+    """A stopped service's directory with two things that need its master key: the link of a pass, and the secret of a
+    subscription, which a replay returns."""
 
     def __init__(self):
         self.service = Service(shards=SHARDS).start()

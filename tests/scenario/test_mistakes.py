@@ -1,8 +1,9 @@
-"""Mistakes of operators in a data directory of two shards: swapped parts, parts of another directory, links, mounts, and entries of another kind.
+"""Mistakes of operators in a data directory of two shards: swapped parts, parts of another directory, links, mounts,
+and entries of another kind.
 
 A mistake is either refused with a line that names the entry, without changing a byte in either shard; or it is harmless
-and everything is served. Each runs on a copy, whose tables must be rebuilt, and on a directory that was served in place,
-whose tables are trusted. A mistake must not be detected only at a rebuild, long after it was made.
+and everything is served. Each runs on a copy, whose tables must be rebuilt, and on a directory that was served in
+place, whose tables are trusted. A mistake must not be detected only at a rebuild, long after it was made.
 """
 import os
 import re
@@ -218,8 +219,8 @@ def test_another_directorys_shard(directory, another):
 
 @pytest.fixture
 def mounts(copied):
-    """mount(path, *options) mounts a file system there and unmounts it at the end. A failed test may leave the
-    service running, which would keep the mount busy."""
+    """mount(path, *options) mounts a file system there and unmounts it at the end. A failed test may leave the service
+    running, which would keep the mount busy."""
     mounted = []
 
     def mount(path, *options):

@@ -1,4 +1,5 @@
-"""A data directory that was copied, restored with other tools, lost a part, or has another directory's part; another boot, clock, version or user.
+"""A data directory that was copied, restored with other tools, lost a part, or has another directory's part; another
+boot, clock, version or user.
 
 In each case everything acknowledged is served, or the start fails with status 1 and a line that names the fault, and
 changes no byte.
@@ -72,8 +73,8 @@ def starts_or_is_refused(service, words):
 
 
 def test_a_directory_copied_while_it_is_served(new_service):
-    """Everything acknowledged before the copy began is in it, or the copy is refused. It never misses only the
-    newest changes."""
+    """Everything acknowledged before the copy began is in it, or the copy is refused. It never misses only the newest
+    changes."""
     service = new_service(shards=1)
     with Crowd(service) as crowd:
         crowd.await_deltas(200)

@@ -1,6 +1,6 @@
 """One account sends its heaviest requests continuously. Another account's deltas must take no longer than beside the
-same number of clients that send light ones. Both are measured in slices of one round, because the machine may be
-busy, and the best of several rounds counts: a shard that blocks for one account does so in every round."""
+same number of clients that send light ones. Both are measured in slices of one round, because the machine may be busy,
+and the best of several rounds counts: a shard that blocks for one account does so in every round."""
 import json
 import multiprocessing
 import statistics

@@ -50,8 +50,8 @@ def delete_audience(shop, audience):
 
 
 def test_a_deleted_audience_is_gone(clocked):
-    """A notification scheduled for the audience fails when it is due, not before. An acknowledged deletion survives
-    a kill."""
+    """A notification scheduled for the audience fails when it is due, not before. An acknowledged deletion survives a
+    kill."""
     clocked.create("ann")
     gone, kept = (put_audience(clocked, "--name", name, "--pass", "ann") for name in ("gone", "kept"))
     for audience in (gone, kept):

@@ -1,6 +1,6 @@
-"""The OpenAPI document: it is the same from every source, complete, and accepted by a public checker. The service
-obeys it: every status and code of every operation is provoked (refusals.py) and validated (contract.py, which also
-validates the answers of all other scenarios)."""
+"""The OpenAPI document: it is the same from every source, complete, and accepted by a public checker. The service obeys
+it: every status and code of every operation is provoked (refusals.py) and validated (contract.py, which also validates
+the answers of all other scenarios)."""
 import json
 import os
 import signal

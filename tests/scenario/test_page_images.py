@@ -145,8 +145,8 @@ def test_pages_of_passes_that_are_not_issued(shop, visitor, gallery):
 
 
 def test_requests_for_images_leave_room_for_lists(own_shop, gallery):
-    """While the shard is stopped, more requests for images are queued than it lets wait. A list requested afterwards
-    is still answered."""
+    """While the shard is stopped, more requests for images are queued than it lets wait. A list requested afterwards is
+    still answered."""
     shop, service = own_shop, own_shop.service
     _, link = make(shop, logo=gallery.url("/image/a"))
     shard = service.signal("shard", 0, signal.SIGSTOP)

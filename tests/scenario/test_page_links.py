@@ -1,5 +1,5 @@
-"""The links of passes over the life of a data directory: effects of a restore, and which keys the process that
-serves links has."""
+"""The links of passes over the life of a data directory: effects of a restore, and which keys the process that serves
+links has."""
 import hashlib
 import hmac
 import os

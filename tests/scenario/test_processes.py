@@ -227,8 +227,8 @@ def test_readyz_includes_every_http_thread(new_service):
 
 
 def test_a_child_that_keeps_dying(new_service):
-    """Back-off delays the restarts, requests are answered quickly meanwhile, and in the end the shard serves again.
-    A process that does not run has no pid; `kill 0` would signal the whole group."""
+    """Back-off delays the restarts, requests are answered quickly meanwhile, and in the end the shard serves again. A
+    process that does not run has no pid; `kill 0` would signal the whole group."""
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -366,8 +366,8 @@ def last_record(shard):
 
 
 def test_a_journal_shorter_than_the_tables_is_refused(new_service):
-    """The newest acknowledged record is missing on the disk. The start is refused, since other records may be
-    missing too."""
+    """The newest acknowledged record is missing on the disk. The start is refused, since other records may be missing
+    too."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]

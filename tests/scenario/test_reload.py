@@ -1,5 +1,5 @@
-"""A running service applies a changed configuration completely or not at all, and without disturbing connections
-that it does not affect."""
+"""A running service applies a changed configuration completely or not at all, and without disturbing connections that
+it does not affect."""
 import json
 import os
 import signal

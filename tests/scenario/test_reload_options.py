@@ -93,8 +93,8 @@ def test_connections_per_address(plain):
 
 
 def test_access_log(plain, tmp_path):
-    """From none to a file, to another file, to stderr, and to none. A line has the id of the request's key, which
-    only the shard knows."""
+    """From none to a file, to another file, to stderr, and to none. A line has the id of the request's key, which only
+    the shard knows."""
     service, first, second = plain.service, tmp_path / "first.log", tmp_path / "second.log"
     shop = Shop(service, ("balance",))
 

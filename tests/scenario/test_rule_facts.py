@@ -285,8 +285,7 @@ class Client(threading.Thread):
 
 
 def test_an_event_and_its_actions_are_committed_together(new_service):
-    """Shards are killed under load. In every history each delta is followed by the actions of the rules exactly
-    once."""
+    """Shards are killed under load. In every history each delta is followed by the actions of the rules exactly once."""
     chance = random.Random(chosen_seed())
     service, end = new_service(shards=2), threading.Event()
     service.expect_log("level=warn")

@@ -1,5 +1,4 @@
-"""Activation rules that assign rewards: when they assign, when they skip, and how they protect a reward from
-deletion."""
+"""Activation rules that assign rewards: when they assign, when they skip, and how they protect a reward from deletion."""
 import pytest
 from history import deltas_of
 from rewards import archive, offer, reward, reward_path

@@ -1,5 +1,5 @@
-"""scan.created: sent for every scan with its verdict, in the form of the interface, and discarded only if the scan
-is deleted."""
+"""scan.created: sent for every scan with its verdict, in the form of the interface, and discarded only if the scan is
+deleted."""
 import pytest
 from deliveries import (WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop, options, posts_to,
                         the_delivery, time_of, until, until_failed_once)

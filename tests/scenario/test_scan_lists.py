@@ -99,8 +99,7 @@ def test_status(listed):
 @pytest.mark.parametrize("q", ["pass-003", "PASS-00", "11", "ä", "aa", "entrada", "STRASSE", "tür", "ur", "till", "door", "unknown",
                                "näme", " ", "x" * 200, "9 ", "succeeded", "-"])
 def test_q(listed, q):
-    """q searches the id of the pass and the folded name of the reader; not the reader's id or other fields of the
-    pass."""
+    """q searches the id of the pass and the folded name of the reader; not the reader's id or other fields of the pass."""
     for ascending in (True, False):
         listed.check(ascending, q=q)
         listed.check(ascending, q=q, status=["succeeded"], offset=3, limit=5)

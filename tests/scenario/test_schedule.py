@@ -18,8 +18,8 @@ def ticking(new_service, authority):
 
 
 class Failing:
-    """An account with several endpoints that all fail in different ways, and one event for them. step() moves the
-    clock to the next attempt: just before its due time no attempt is made, and after it each endpoint gets one."""
+    """An account with several endpoints that all fail in different ways, and one event for them. step() moves the clock
+    to the next attempt: just before its due time no attempt is made, and after it each endpoint gets one."""
 
     def __init__(self, service, receiver):
         self.service, self.receiver = service, receiver
@@ -30,8 +30,7 @@ class Failing:
         self.number = 1
 
     def rows(self):
-        """The rows, as soon as the failures of attempt `number` are stored. The next attempt is due a whole wait
-        later."""
+        """The rows, as soon as the failures of attempt `number` are stored. The next attempt is due a whole wait later."""
         rows = {path: until_failed_once(self.shop, hook, self.number) for path, hook in self.hooks.items()}
         for path, row in rows.items():
             requests = posts_to(self.receiver, path, self.number)

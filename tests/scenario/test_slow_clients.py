@@ -1,5 +1,5 @@
-"""Slow, greedy and many clients: the time, memory and descriptors that they can use are limited, and other clients
-are served meanwhile."""
+"""Slow, greedy and many clients: the time, memory and descriptors that they can use are limited, and other clients are
+served meanwhile."""
 import os
 import signal
 import socket
@@ -97,8 +97,8 @@ def test_slow_connections_are_closed(own, new_service, certificate):
 
 @pytest.mark.plain
 def test_memory_of_unread_answers_is_limited(own):
-    """Thirty clients request lists of 36 MB several times and never read. On a busy machine the lists may all time
-    out, because lists have the lowest priority. More and more clients therefore also request single large passes."""
+    """Thirty clients request lists of 36 MB several times and never read. On a busy machine the lists may all time out,
+    because lists have the lowest priority. More and more clients therefore also request single large passes."""
     service, pass_id = own.service, own.create()["id"]
     for _ in range(40):
         large = own.create(hidden={"x": "y" * 900_000})["id"]
@@ -242,8 +242,8 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
 
 
 def test_a_stop_during_lingering_closes(new_service):
-    """Clients with refused requests do not close their end. The service waits for them only briefly, and the
-    sanitizers find no leak."""
+    """Clients with refused requests do not close their end. The service waits for them only briefly, and the sanitizers
+    find no leak."""
     service = new_service()
     with ExitStack() as stack:
         for _ in range(5):

@@ -1,4 +1,5 @@
-"""A disk whose syncs take seconds: requests that need it get a correct answer within a limit, others are not delayed, memory is limited, and the service recovers without a restart.
+"""A disk whose syncs take seconds: requests that need it get a correct answer within a limit, others are not delayed,
+memory is limited, and the service recovers without a restart.
 
 A library preloaded before the C library blocks the syncs of one shard's journal while a file exists.
 """
@@ -112,8 +113,8 @@ def test_a_stall_longer_than_the_deadlines(slow_service):
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
-    """Floods the stalled shard. Its queue is limited, other requests get 503 at once, memory stays low, and clients
-    of the other shard are not delayed."""
+    """Floods the stalled shard. Its queue is limited, other requests get 503 at once, memory stays low, and clients of
+    the other shard are not delayed."""
     service = slow_service
     with Crowd(service) as crowd:
         crowd.await_answers(201, 400, crowd.by_shard[SLOW], 60)

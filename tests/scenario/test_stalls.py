@@ -1,4 +1,5 @@
-"""Processes that are stopped or killed and a disk that hangs, in random order. Afterwards everything works again within a limit, and stale messages of dead processes are ignored.
+"""Processes that are stopped or killed and a disk that hangs, in random order. Afterwards everything works again within
+a limit, and stale messages of dead processes are ignored.
 
 The steps are drawn from a seed, which is printed; STAMPEDE_SEED repeats it.
 """

@@ -45,8 +45,8 @@ def origin():
 
 
 def prepare(service, kind, origin):
-    """Prepares a service that is not started, without a directory, on one that a service has left, or on a bare copy
-    of one."""
+    """Prepares a service that is not started, without a directory, on one that a service has left, or on a bare copy of
+    one."""
     service.kind = kind
     if kind != "none":
         places.copy(origin.data, service.data)
@@ -264,8 +264,8 @@ def test_a_second_service(new_service):
 
 
 def test_a_first_start_that_is_stopped_early(new_service):
-    """SIGTERM arrives before the shards have checked their directories. Afterwards there is no directory, or a
-    complete one."""
+    """SIGTERM arrives before the shards have checked their directories. Afterwards there is no directory, or a complete
+    one."""
     for _ in range(3):
         service = new_service(start=False, shards=1)
         service.start(wait=False)

@@ -132,8 +132,8 @@ def test_strangers_that_never_finish_their_handshake(new_service, certificate, f
 
 @pytest.mark.parametrize("is_encrypted", [False, True])
 def test_strangers_that_reconnect_while_other_slots_are_idle(new_service, certificate, is_encrypted):
-    """Nearly all slots are idle after a refused request, so a new connection is often the only one without a
-    complete request. The next new connection must not evict it."""
+    """Nearly all slots are idle after a refused request, so a new connection is often the only one without a complete
+    request. The next new connection must not evict it."""
     small = Small(new_service, certificate if is_encrypted else None)
     with Strangers(small.service.http, small.places - 2, first=UNKEYED, tls=small.tls) as idle:
         wait_for(lambda: idle.come >= small.places - 2, 20, "the idle connections")
@@ -238,8 +238,8 @@ def test_a_connection_whose_request_has_arrived_is_not_evicted(new_service):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, threads):
-    """The shard is stopped and requests fill all slots. New connections wait in the accept queue, http does not
-    spin, and all requests are answered in the end."""
+    """The shard is stopped and requests fill all slots. New connections wait in the accept queue, http does not spin,
+    and all requests are answered in the end."""
     small = Small(new_service, threads=threads)
     service, http = small.service, small.service.pid_of("http")
     others = len(os.listdir(f"/proc/{http}/fd"))
@@ -279,8 +279,8 @@ def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, th
 
 @pytest.mark.parametrize("are_busy", [False, True])
 def test_without_descriptors_connections_are_evicted_and_http_does_not_spin(own, are_busy):
-    """There are more slots than descriptors. If every connection has an outstanding request, none is evicted and
-    http stops accepting."""
+    """There are more slots than descriptors. If every connection has an outstanding request, none is evicted and http
+    stops accepting."""
     service, pass_id = own.service, own.create()["id"]
     pid = service.pid_of("http")
     service.expect_log("level=warn .*descriptors_exhausted")

@@ -1,5 +1,5 @@
-"""Webhook subscriptions across failures: secrets are shown once and stored nowhere in clear; kills, restarts,
-restores and repeated requests."""
+"""Webhook subscriptions across failures: secrets are shown once and stored nowhere in clear; kills, restarts, restores
+and repeated requests."""
 import base64
 import random
 import threading
@@ -183,8 +183,7 @@ def test_acknowledged_changes_survive_kills(new_service):
 
 
 class Subscriber:
-    """A client of its own account. It repeats each request until it is answered, and knows the expected
-    subscriptions."""
+    """A client of its own account. It repeats each request until it is answered, and knows the expected subscriptions."""
 
     def __init__(self, service, seed):
         self.shop, self.chance, self.there, self.tries = Shop(service, (), functions=("--webhooks",)), random.Random(seed), {}, []

@@ -208,8 +208,8 @@ def test_updated_at_moves_only_with_a_change(hooked):
 
 
 def time_passes(shop, hook):
-    """Waits until the millisecond of its last change is over, by the account's own clock, which may be behind the
-    wall clock."""
+    """Waits until the millisecond of its last change is over, by the account's own clock, which may be behind the wall
+    clock."""
     def is_over():
         other = subscribe(shop)
         shop.client.delete(hook_path(other["id"])).is_empty(204)

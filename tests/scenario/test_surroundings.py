@@ -43,8 +43,8 @@ def stranger(tmp_path):
 
 
 def test_variables_do_not_change_tls_proxies_or_name_servers(new_service, receiver, authority, stranger, tmp_path, mute):
-    """TLS session keys are not written to a file, no proxy is used, and no other certificates or OpenSSL settings
-    are loaded."""
+    """TLS session keys are not written to a file, no proxy is used, and no other certificates or OpenSSL settings are
+    loaded."""
     (tmp_path / "openssl.cnf").write_text("openssl_conf = i\n[i]\nssl_conf = s\n[s]\nsystem_default = d\n[d]\n"
                                           "MinProtocol = TLSv1.3\nMaxProtocol = TLSv1.2\n")
     certs = tmp_path / "certs"

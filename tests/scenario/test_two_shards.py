@@ -1,5 +1,5 @@
-"""Starts of a service with two shards, one of which refuses, is late or ends. The other one waits and changes
-nothing until both have checked their directories.
+"""Starts of a service with two shards, one of which refuses, is late or ends. The other one waits and changes nothing
+until both have checked their directories.
 """
 import fcntl
 import os

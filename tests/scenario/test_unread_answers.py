@@ -89,8 +89,8 @@ def test_a_stopped_http_process(large, what):
 
 
 def test_slow_clients(large):
-    """http reads the shard's answers, and refuses requests when its own limit is reached. The shard's memory must
-    not grow."""
+    """http reads the shard's answers, and refuses requests when its own limit is reached. The shard's memory must not
+    grow."""
     shard = large.service.pid_of("shard")
     before = anonymous(shard)
     with ExitStack() as stack:

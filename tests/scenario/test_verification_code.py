@@ -1,5 +1,5 @@
-"""http/webhooks.md: its verification functions run on a received delivery and on forged ones, for each language that
-is installed."""
+"""http/webhooks.md: its verification functions run on a received delivery and on forged ones, for each language that is
+installed."""
 import base64
 import hashlib
 import hmac

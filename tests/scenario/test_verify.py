@@ -1,5 +1,5 @@
-"""verify: it finds no fault in a sound directory, served or not, and changes nothing. It reports any changed byte
-that matters, with its place."""
+"""verify: it finds no fault in a sound directory, served or not, and changes nothing. It reports any changed byte that
+matters, with its place."""
 import hashlib
 import json
 import os
@@ -79,8 +79,8 @@ def left():
 
 @pytest.fixture
 def damaged(left):
-    """damaged(way) returns that directory for damage. The clean-shutdown marker identifies the file of the tables,
-    so a copy would not be trusted. At the end of the test every file is restored."""
+    """damaged(way) returns that directory for damage. The clean-shutdown marker identifies the file of the tables, so a
+    copy would not be trusted. At the end of the test every file is restored."""
     taken = []
 
     def take(way):

@@ -1,4 +1,5 @@
-"""Runs pages of documentation as a reader would: each shell block is pasted into one bash in a directory like a clone, and its output is compared with the output block below it.
+"""Runs pages of documentation as a reader would: each shell block is pasted into one bash in a directory like a clone,
+and its output is compared with the output block below it.
 
     ```sh    is run; `./ops/run ...` runs in its own terminal and stays there
     ```      the output of the block above; a block without one prints nothing

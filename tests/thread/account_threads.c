@@ -1,6 +1,6 @@
-/* Accounts that the writer shares with readers: it changes settings, commits, lends and forgets; readers hold what they are lent
- * against the tables of their own view, read templates on their own account, and let go last. A program of its own, without a
- * test framework, for the thread sanitizer. */
+/* Accounts that the writer shares with readers. The writer changes settings, commits, lends and evicts
+ * accounts. Readers compare lent accounts with the tables of their own view, read templates themselves, and
+ * release the accounts last. A program without a test framework, for the thread sanitizer. */
 #include "actors/shard/account/cache.h"
 #include "store/keys.h"
 #include "tests/unit/support.h"
@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 3000, READERS = 3, TEMPLATES = 20, BOX = 8 };
 
-/* Accounts on their way to readers: a job's life in small. */
+/* Accounts on their way to readers: a simplified job. */
 static struct box {
 	pthread_mutex_t mutex;
 	unsigned        count;
@@ -36,7 +36,7 @@ static bool take(struct lent *lent)
 	return is_there;
 }
 
-/* A full box takes nothing: the readers are behind. */
+/* A full box accepts nothing: the readers are behind. */
 static void hand_over(struct lent *lent)
 {
 	pthread_mutex_lock(&box.mutex);
@@ -48,7 +48,7 @@ static void hand_over(struct lent *lent)
 	lent_free(lent);
 }
 
-/* The name of each template is the round that wrote it, which the row of the account has as its rate. */
+/* The name of each template is the round that wrote it, which the account's row has as its rate. */
 static void look(const struct account *account, struct view *view)
 {
 	struct account_row row;
@@ -149,7 +149,7 @@ int main(void)
 		must(!pthread_create(&readers[i], NULL, read_on, NULL));
 	for (uint32_t round = 1; round <= ROUNDS || atomic_load(&looks) < ROUNDS / 10; round++) {
 		write_round(round);
-		if (round % 100 == 50) account_forget(&cache, id); /* with changes that are not committed */
+		if (round % 100 == 50) account_forget(&cache, id); /* with uncommitted changes */
 		if (round % 3) continue;
 		commit();
 		lend();

@@ -1,8 +1,8 @@
-/* Every thread of the store at its work at once: the writer decides and commits, the journal's threads sync and make
- * segments, the disk_monitor looks after the disk, the snapshotter makes, verifies and exports snapshots, and a reader reads.
- * A program of its own, without a test framework, so that it also runs under a thread sanitizer, which is what it is
- * for; on its own account it checks that a reader sees whole commands only, that what it keeps of a row stands as long as
- * the store says so, and that nothing is missing at the end. */
+/* All threads of the store at the same time: the writer decides and commits, the journal's threads sync and
+ * create segments, the disk_monitor checks the disk, the snapshotter makes, verifies and exports snapshots,
+ * and a reader reads. A program without a test framework, for the thread sanitizer. It also checks that a
+ * reader sees only complete commands, that a cached row stays valid as long as the store says so, and that
+ * nothing is missing at the end. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -20,9 +20,9 @@ enum { ROWS = 300, RECORDS = 1500, SIZE = 700, JOBS_LEAST = 6 };
 static struct test_dir test_dir, elsewhere;
 static struct store   *store;
 static atomic_bool     done;
-static atomic_uint     looks, standing; /* rows that were as they had been kept */
+static atomic_uint     looks, standing; /* rows that equalled their cached copies */
 
-/* Of a row that is numbered in its account, as those are of which it is noted when they were written. */
+/* For rows with a number in their account, whose time of writing is recorded. */
 enum { KEY_BYTES = sizeof(struct account_id) + 4 };
 static const struct account_id account = {{'a'}};
 
@@ -39,9 +39,9 @@ static void value_of(uint32_t round, uint8_t bytes[SIZE])
 		put_le32(bytes + i, round + i);
 }
 
-/* What a reader keeps of a row holds as long as it has not been written since the moment of that. */
+/* A reader's copy of a row is valid as long as the row has not been written since the copy's moment. */
 struct kept_row {
-	uint64_t moment; /* 0: nothing is kept */
+	uint64_t moment; /* 0: nothing is cached */
 	bool     exists;
 	uint32_t sum;
 };
@@ -96,7 +96,7 @@ static void write_pair(unsigned pair, uint32_t round)
 	arena_free(&arena);
 }
 
-/* The turns of a shard: submit when the journal is free, commit when nothing is undurable. */
+/* The turns of a shard: submit when the journal is free, commit when everything is durable. */
 static void turn(uint32_t round)
 {
 	while (store_open_bytes(store) && !store_can_submit(store)) {
@@ -106,7 +106,7 @@ static void turn(uint32_t round)
 	if (store_open_bytes(store)) store_submit(store, (wall_us){round});
 	if (round % 3) return;
 	while (store_is_syncing(store)) {
-		(void)store_is_quick(store); /* which the engine asks while records are on their way */
+		(void)store_is_quick(store); /* the engine checks this while records are outstanding */
 		must(!store_settle(store));
 		usleep(20);
 	}
@@ -114,7 +114,7 @@ static void turn(uint32_t round)
 	must(store_room(store) == DISK_FOR_ALL);
 }
 
-/* Asks for the next job when the last one is done; counts those that were. */
+/* Starts the next job when the last one is done. Counts finished jobs. */
 static unsigned rpc(unsigned jobs, const char *dir)
 {
 	static const enum keep   kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
@@ -156,7 +156,7 @@ int main(void)
 	test_dir_make(&elsewhere);
 	struct shard_dir at = shop_place(&test_dir, true);
 	at.snapshot_after_bytes = 1 << 20;
-	at.quick_sync_us = -1; /* no sync is: the journal's own thread shall have them */
+	at.quick_sync_us = -1; /* no sync is that quick: the journal's own thread makes them */
 	must(!store_open(&at, (wall_us){1}, &store, &report));
 	must(!pthread_create(&reader, NULL, read_on, NULL));
 	for (uint32_t round = 1; round <= RECORDS || jobs < JOBS_LEAST; round++) {

@@ -1,5 +1,5 @@
-/* The writer of the access log: putting a line never blocks, no line is torn, lost lines are counted, and
- * a file that was renamed is replaced by a new one. */
+/* The writer of the access log: putting a line never blocks, no line is torn, lost lines are counted, and a
+ * file that was renamed is replaced by a new one. */
 #include "http/access_log.h"
 
 #include <criterion/criterion.h>
@@ -43,8 +43,8 @@ static void put_number(unsigned number)
 	                                              number, number)));
 }
 
-/* Checks that every line of the file is complete and that the numbers rise. Returns the number of lines,
- * or -1 if one is torn. */
+/* Checks that every line of the file is complete and that the numbers rise. Returns the number of lines, or
+ * -1 if one is torn. */
 static int lines_of(const char *file)
 {
 	FILE    *in = fopen(file, "r");
@@ -140,8 +140,8 @@ Test(access_log, switches_to_another_file)
 	cr_expect_eq(lines_of(path) + lines_of(moved), 3);
 }
 
-/* A full disk accepts part of a line. The rest is lost and counted; all other lines are complete in the
- * new file. */
+/* A full disk accepts part of a line. The rest is lost and counted; all other lines are complete in the new
+ * file. */
 Test(access_log, switches_from_a_full_disk_to_another_file)
 {
 	enum { ROOM = 1000, PUT = 200 };

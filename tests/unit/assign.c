@@ -1,5 +1,5 @@
-/* Assigning a reward, in its own command and beside others in one: the order of the checks, a refusal
- * changes nothing, and assignments of one command see each other. */
+/* Assigning a reward, in its own command and beside others in one: the order of the checks, a refusal changes
+ * nothing, and assignments of one command see each other. */
 #include "actors/shard/entitlement/entitlement.h"
 #include "tests/unit/support.h"
 

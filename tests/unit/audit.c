@@ -1,5 +1,5 @@
-/* The audit: sound tables have no fault. Each rule is then broken alone in an otherwise sound shop, and
- * must be reported with table, account and number. The shop is made with the codecs of the handlers. */
+/* The audit: sound tables have no fault. Each rule is then broken alone in an otherwise sound shop, and must
+ * be reported with table, account and number. The shop is made with the codecs of the handlers. */
 #include "tests/unit/audit_look.h"
 
 #include "store/db_inside.h"

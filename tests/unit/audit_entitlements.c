@@ -1,6 +1,6 @@
 /* The audit of entitlements: each rule, broken alone in an otherwise sound shop, is reported. The shop has
- * assigned five entitlements of one reward: two available (one partly redeemed), one that never expires,
- * one redeemed, one replaced. */
+ * assigned five entitlements of one reward: two available (one partly redeemed), one that never expires, one
+ * redeemed, one replaced. */
 #include "tests/unit/audit_look.h"
 
 #include "store/entitlement.h"

@@ -274,8 +274,8 @@ Test(audit_notifications, finds_no_fault_in_sound_notifications)
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }
 
-/* Rows with texts so long that they are stored in parts, which are joined for each message. The memory of
- * one row must suffice. */
+/* Rows with texts so long that they are stored in parts, which are joined for each message. The memory of one
+ * row must suffice. */
 Test(audit_notifications, needs_the_memory_of_one_row)
 {
 	static char     text[900];

@@ -1,5 +1,5 @@
-/* The caller's side of a session, with a callee controlled by the test: a bound channel in the same
- * thread. Time is an argument, so a test waits for a deadline by adding to `later`. */
+/* The caller's side of a session, with a callee controlled by the test: a bound channel in the same thread.
+ * Time is an argument, so a test waits for a deadline by adding to `later`. */
 #include "tests/unit/patience.h"
 #include "actors/rpc/rpc.h"
 #include "actors/rt/time.h"

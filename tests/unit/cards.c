@@ -1,5 +1,5 @@
-/* Rows of cards: they read as they were written and are found by id and by code; rows that the program
- * does not write are damage. */
+/* Rows of cards: they read as they were written and are found by id and by code; rows that the program does
+ * not write are damage. */
 #include "tests/unit/support.h"
 
 #include "store/card.h"

@@ -1,5 +1,5 @@
-/* The clean-shutdown marker beside the tables. It is trusted for one file during one boot, or after a
- * clean shutdown; otherwise the tables are rebuilt from the journal. */
+/* The clean-shutdown marker beside the tables. It is trusted for one file during one boot, or after a clean
+ * shutdown; otherwise the tables are rebuilt from the journal. */
 #include "tests/unit/support.h"
 
 #include "schemas/crc32c.h"

@@ -110,8 +110,8 @@ Test(clock, a_setting_of_another_size_is_damage)
 	cr_expect_eq(clock_offset_get(s.view, &offset), ERR_DAMAGED);
 }
 
-/* Several lives of a shard: service time begins at the last time in the journal, with the stored offset,
- * also if no turn has passed since it was set. */
+/* Several lives of a shard: service time begins at the last time in the journal, with the stored offset, also
+ * if no turn has passed since it was set. */
 Test(clock, continues_across_restarts)
 {
 	uint64_t state = chance_begin();

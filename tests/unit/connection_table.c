@@ -64,8 +64,8 @@ Test(connection_table, a_new_connection_is_protected_for_a_moment)
 	EXPECT_ORDER(1001 + NEWCOMER_MS, 3);
 }
 
-/* Hostile clients hold all other slots in other states and reconnect continuously. The honest client must
- * not be the next to be evicted. */
+/* Hostile clients hold all other slots in other states and reconnect continuously. The honest client must not
+ * be the next to be evicted. */
 Test(connection_table, a_new_connection_is_not_evicted_by_the_next)
 {
 	connection_table_open(&table, 4);

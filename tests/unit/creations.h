@@ -1,5 +1,5 @@
-/* The shard's memory of passes being issued, under test, and short functions for it. Criterion runs each
- * test in its own process, so these can be static. */
+/* The shard's memory of passes being issued, under test, and short functions for it. Criterion runs each test
+ * in its own process, so these can be static. */
 #pragma once
 #include "actors/shard/issuance/issuance.h"
 #include "store/issuing.h"

@@ -417,8 +417,8 @@ static int write_rows(void *user)
 	return err == ERR_DAMAGED || err == ERR_NOT_FOUND ? WROTE_NOT_DAMAGED : WROTE_NOT_ELSE;
 }
 
-/* When LMDB meets invalid pages, the fault is the tables', not the disk's. Damage in the list of free
- * pages may make it find the map full, or write outside the file; it may also look like a disk error. */
+/* When LMDB meets invalid pages, the fault is the tables', not the disk's. Damage in the list of free pages
+ * may make it find the map full, or write outside the file; it may also look like a disk error. */
 Test(db, a_write_to_damaged_pages_reports_damaged_tables)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -458,8 +458,8 @@ static uint64_t file_bytes(uint64_t *has)
 	return (uint64_t)st.st_size;
 }
 
-/* Large tables have file pages allocated in advance. The file grows ahead of the tables within the
- * reserved size, and is valid when it is opened again. */
+/* Large tables have file pages allocated in advance. The file grows ahead of the tables within the reserved
+ * size, and is valid when it is opened again. */
 Test(db, space_is_reserved_beyond_what_is_used)
 {
 	enum { AHEAD = 64 << 20, LARGE = 40 << 20, VALUE = 60000 };

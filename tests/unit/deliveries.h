@@ -1,6 +1,6 @@
-/* A shard's deliveries without the shard: accounts with passes and subscriptions, the timer's commands as
- * the engine carries them out (decide, apply, notify), and short functions for both. Criterion runs each
- * test in its own process, so these can be static. */
+/* A shard's deliveries without the shard: accounts with passes and subscriptions, the timer's commands as the
+ * engine carries them out (decide, apply, notify), and short functions for both. Criterion runs each test in
+ * its own process, so these can be static. */
 #pragma once
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/delivery/fan_out.h"

@@ -1,5 +1,5 @@
-/* Rows of deliveries and of finished ones, leases and reports: they read as they were written, byte for
- * byte as documented; rows that the program does not write are damage. */
+/* Rows of deliveries and of finished ones, leases and reports: they read as they were written, byte for byte
+ * as documented; rows that the program does not write are damage. */
 #include "store/delivery.h"
 
 #include "schemas/bytes.h"

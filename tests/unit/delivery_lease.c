@@ -1,5 +1,5 @@
-/* DELIVERY_LEASE: due deliveries are handed out and counted, obsolete ones end, unreported ones return to
- * the queue or have failed, and no command writes more than it can. */
+/* DELIVERY_LEASE: due deliveries are handed out and counted, obsolete ones end, unreported ones return to the
+ * queue or have failed, and no command writes more than it can. */
 #include "tests/unit/deliveries.h"
 
 static void begin(void)
@@ -164,8 +164,8 @@ Test(delivery_lease, makes_a_seventh_attempt_and_no_eighth)
 
 enum { ENDING = ENDS_PER_COMMAND_MAX };
 
-/* The most that one command can write: leases, then as many ends as it accepts, each of a different
- * account with two old ones to remove. */
+/* The most that one command can write: leases, then as many ends as it accepts, each of a different account
+ * with two old ones to remove. */
 Test(delivery_lease, never_writes_more_than_a_command_can)
 {
 	for (unsigned i = 0; i < 2 * ENDING + 2; i++) { /* which shows that the endpoints answer */

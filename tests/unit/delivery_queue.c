@@ -1,7 +1,7 @@
-/* The queue in memory, compared with the tables: after any sequence of events, leases, reports, passing
- * time, deletions and restarts it equals the queue that a start builds from the rows, it hands out
- * everything that may be handed out, and no delivery is lost or handed out twice. Also its fairness: no
- * lane waits for another's queue, and endpoints that do not answer have a limited share. */
+/* The queue in memory, compared with the tables: after any sequence of events, leases, reports, passing time,
+ * deletions and restarts it equals the queue that a start builds from the rows, it hands out everything that
+ * may be handed out, and no delivery is lost or handed out twice. Also its fairness: no lane waits for
+ * another's queue, and endpoints that do not answer have a limited share. */
 #include "tests/unit/deliveries.h"
 
 enum { STEPS = 20000, OUTSTANDING_MAX = 256, RANDOM_SHOPS = 5, RANDOM_LEASES_MAX = 40 };
@@ -360,8 +360,8 @@ static unsigned lease_all(void)
 	return all;
 }
 
-/* When many unknown endpoints appear at once, their leases are spread over time. The last one does not
- * wait for all before it. */
+/* When many unknown endpoints appear at once, their leases are spread over time. The last one does not wait
+ * for all before it. */
 Test(delivery_queue, leases_to_unknown_endpoints_are_spread_over_time)
 {
 	enum { ALL = 160, YOUNG = ALL / 4 * 3 * LANE_RECENT_MS / EGRESS_ATTEMPT_MS };

@@ -1,5 +1,5 @@
-/* The contents of an attempt: the pass as it is now, signed with the subscriber's secret. Tests the answer
- * to DELIVERY_RENDER, which of its leases are left out, void or cannot be sent, and contents that are sent
+/* The contents of an attempt: the pass as it is now, signed with the subscriber's secret. Tests the answer to
+ * DELIVERY_RENDER, which of its leases are left out, void or cannot be sent, and contents that are sent
  * together with leases. */
 #include "tests/unit/audit_shop.h"
 

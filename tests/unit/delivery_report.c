@@ -1,5 +1,5 @@
-/* DELIVERY_REPORT: attempts that succeeded, failed, were not made or were void; reports without a lease;
- * and which finished deliveries are removed. */
+/* DELIVERY_REPORT: attempts that succeeded, failed, were not made or were void; reports without a lease; and
+ * which finished deliveries are removed. */
 #include "tests/unit/deliveries.h"
 
 #include "schemas/histogram.h"

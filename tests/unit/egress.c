@@ -1,5 +1,5 @@
-/* Egress without an endpoint: accepted and refused requests, and an end during requests. test_egress.py
- * tests the results of attempts. */
+/* Egress without an endpoint: accepted and refused requests, and an end during requests. test_egress.py tests
+ * the results of attempts. */
 #include "actors/rt/time.h"
 #include "actors/timer/egress.h"
 #include "actors/timer/own.h"

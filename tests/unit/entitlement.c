@@ -1,5 +1,5 @@
-/* Rows of entitlements and redemptions: they read as they were written; rows that the program does not
- * write are damage; and walks return the documented rows of one pass in order. */
+/* Rows of entitlements and redemptions: they read as they were written; rows that the program does not write
+ * are damage; and walks return the documented rows of one pass in order. */
 #include "tests/unit/support.h"
 
 #include "store/entitlement.h"

@@ -1,5 +1,5 @@
-/* pass event: every event in every state with every flag, compared with a second implementation of the
- * rules; the result is in the pass, the counts and the ledger. */
+/* pass event: every event in every state with every flag, compared with a second implementation of the rules;
+ * the result is in the pass, the counts and the ledger. */
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
 

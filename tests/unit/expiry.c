@@ -146,8 +146,8 @@ Test(expiry, few_rows_are_read_for_any_number)
 	}
 	scratch_save(&s);
 	cr_expect_eq(passed(present), count);
-	/* With the lowest level alone each expiration would be one row. Less than one span of it is read,
-	 * and 20 rows of the next level. */
+	/* With the lowest level alone each expiration would be one row. Less than one span of it is read, and
+	 * 20 rows of the next level. */
 	cr_expect_gt(rows_of(account), count);
 	uint64_t       from = expiry_span((wall_us){present + 1}, 1) << EXPIRY_SHIFT;
 	struct row_key key = key_account(account);

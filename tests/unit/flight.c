@@ -1,5 +1,5 @@
-/* Outstanding rows of an import, with a shard that randomly answers, refuses, dies and does not answer:
- * each row is created once and counted once. The test makes the calls to the service and sets the clock. */
+/* Outstanding rows of an import, with a shard that randomly answers, refuses, dies and does not answer: each
+ * row is created once and counted once. The test makes the calls to the service and sets the clock. */
 #include "ops/cli/import/flight.h"
 #include "actors/rt/time.h"
 #include "tests/unit/support.h"
@@ -245,8 +245,8 @@ Test(flight, each_row_is_created_and_counted_once_despite_losses)
 	for (unsigned i = 0; i < 10000; i += 10) {
 		for (unsigned k = i; k < i + 8; k++)
 			cr_expect_eq(fates[k], k % 20 == 7 ? ERR_RESOURCE_CONFLICT : OK, "row %u", k);
-		/* Of two rows with one id the first to be executed creates the pass. A temporary refusal
-		 * may change their order. */
+		/* Of two rows with one id the first to be executed creates the pass. A temporary refusal may
+		 * change their order. */
 		bool is_first = !fates[i + 8];
 		cr_expect_eq(fates[is_first ? i + 9 : i + 8], ERR_RESOURCE_CONFLICT, "row %u", i);
 		cr_expect_eq(fates[is_first ? i + 8 : i + 9], OK, "row %u", i);

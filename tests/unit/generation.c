@@ -1,5 +1,5 @@
-/* The generation of a webhook subscription: it rises with every change that discards pending deliveries,
- * and with no other. The commands show it; no answer does. */
+/* The generation of a webhook subscription: it rises with every change that discards pending deliveries, and
+ * with no other. The commands show it; no answer does. */
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/api/account.h"
 #include "schemas/api/subscription.h"

@@ -111,8 +111,8 @@ Test(hot, passes_added_one_by_one_stand_in_rows_of_forty)
 	expect_all();
 }
 
-/* One command after another changes some fields of one pass, sometimes none, sometimes of the pass that is
- * a bound. */
+/* One command after another changes some fields of one pass, sometimes none, sometimes of the pass that is a
+ * bound. */
 static struct hot any_change(uint64_t *state, struct hot pass)
 {
 	unsigned   fields = (unsigned)chance(state);

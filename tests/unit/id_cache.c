@@ -152,8 +152,8 @@ static uint32_t numbered(const char *id, uint32_t number)
 	return is_known;
 }
 
-/* Most of many ids are cached when they are requested again, a few take little memory, and evicted ones
- * free memory. */
+/* Most of many ids are cached when they are requested again, a few take little memory, and evicted ones free
+ * memory. */
 Test(id_cache, grow_with_the_ids_that_are_asked_for)
 {
 	static const struct {

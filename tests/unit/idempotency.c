@@ -1,5 +1,5 @@
-/* Idempotency keys in the shard: rows read as they were written, a repeated request gets the first answer,
- * a different request is refused, and old or surplus rows are removed a few at a time. */
+/* Idempotency keys in the shard: rows read as they were written, a repeated request gets the first answer, a
+ * different request is refused, and old or surplus rows are removed a few at a time. */
 #include "actors/shard/engine/idempotency.h"
 #include "tests/unit/support.h"
 
@@ -345,8 +345,8 @@ Test(idempotency, random_operations_equal_a_model)
 
 /* Rows of imports ----------------------------------------------------------------------------------------- */
 
-/* Row `number` of an import with `slots` slots: returns the stored answer, or carries the row out if there
- * is none. */
+/* Row `number` of an import with `slots` slots: returns the stored answer, or carries the row out if there is
+ * none. */
 static enum err run_row(uint8_t import, uint64_t number, uint32_t slots)
 {
 	const uint8_t id[IMPORT_ID_BYTES] = {import};

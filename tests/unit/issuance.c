@@ -1,5 +1,5 @@
-/* The shard's memory of passes being issued: one fetch for each URL, the end of an issuance, and the
- * waiting requests. */
+/* The shard's memory of passes being issued: one fetch for each URL, the end of an issuance, and the waiting
+ * requests. */
 #include "tests/unit/creations.h"
 
 TestSuite(issuance, .init = begin, .fini = end);

@@ -1,5 +1,5 @@
-/* Writing the journal: submitted records become durable in order, in consecutive segments, and a failed
- * write is final. Recovery's own scan reads them back. */
+/* Writing the journal: submitted records become durable in order, in consecutive segments, and a failed write
+ * is final. Recovery's own scan reads them back. */
 #include "tests/unit/support.h"
 
 #include "store/journal.h"
@@ -198,8 +198,8 @@ Test(journal, closing_waits_for_what_was_submitted)
 	cr_expect_eq(read_back(), 1);
 }
 
-/* The next segment cannot be created, or belongs to another directory: no room. Once this is repaired
- * there is room. */
+/* The next segment cannot be created, or belongs to another directory: no room. Once this is repaired there
+ * is room. */
 Test(journal, has_no_room_without_a_next_segment)
 {
 	char     name[SEGMENT_NAME];

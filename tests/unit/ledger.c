@@ -1,5 +1,5 @@
-/* The ledger: rows of every kind read as they were written, and the newest row of an account is found
- * among those of its neighbours. */
+/* The ledger: rows of every kind read as they were written, and the newest row of an account is found among
+ * those of its neighbours. */
 #include "tests/unit/support.h"
 
 #include "store/keys.h"

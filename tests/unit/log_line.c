@@ -76,8 +76,8 @@ Test(log_line, is_one_line_for_any_value)
 	cr_expect_str_eq(form(LOG_JSON, "v=%s", "a\nb"), "{\"v\":\"a\\u000ab\"}\n");
 }
 
-/* Every byte, alone and between others, is read back from JSON unchanged, or as the replacement character
- * if it is invalid. */
+/* Every byte, alone and between others, is read back from JSON unchanged, or as the replacement character if
+ * it is invalid. */
 Test(log_line, is_valid_json_for_any_value)
 {
 	for (unsigned first = 1; first < 256; first++)

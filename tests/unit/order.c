@@ -1,5 +1,5 @@
-/* Pages by time of update: they equal the result of sorting everything, near the beginning, in the middle
- * and at the end. */
+/* Pages by time of update: they equal the result of sorting everything, near the beginning, in the middle and
+ * at the end. */
 #include "actors/shard/pass/order.h"
 #include "tests/unit/support.h"
 

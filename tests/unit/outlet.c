@@ -1,5 +1,5 @@
-/* Writing to a descriptor that is not read: the writer does not block, no line is torn, and others who
- * share the descriptor find its flags unchanged. A blocking write would end the test by its alarm. */
+/* Writing to a descriptor that is not read: the writer does not block, no line is torn, and others who share
+ * the descriptor find its flags unchanged. A blocking write would end the test by its alarm. */
 #include "actors/rt/outlet.h"
 
 #include <criterion/criterion.h>

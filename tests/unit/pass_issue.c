@@ -88,8 +88,8 @@ static unsigned kept_flags(void)
 	return kept.recipe.flags;
 }
 
-/* Looks up a logo fetched at `fetched` for a pass created at `begun`, both in seconds. Returns what the
- * pass still lacks. */
+/* Looks up a logo fetched at `fetched` for a pass created at `begun`, both in seconds. Returns what the pass
+ * still lacks. */
 static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
 {
 	struct image   logo = {.size = 1, .width = 1, .height = 1, .fetched = {fetched * US_PER_SEC}};

@@ -1,8 +1,8 @@
 #pragma once
 #include <stdlib.h>
 
-/* The bound of a wait in milliseconds: `ms` on a quiet machine, times STAMPEDE_PATIENCE (1 to 10) on a
- * slow one. Passing tests take no longer with it. */
+/* The bound of a wait in milliseconds: `ms` on a quiet machine, times STAMPEDE_PATIENCE (1 to 10) on a slow
+ * one. Passing tests take no longer with it. */
 static inline int patience_ms(int ms)
 {
 	const char *factor = getenv("STAMPEDE_PATIENCE");

@@ -1,5 +1,5 @@
-/* PNG files: those of libpng are accepted; truncated, changed and invented ones are refused, and no pixel
- * is decompressed. */
+/* PNG files: those of libpng are accepted; truncated, changed and invented ones are refused, and no pixel is
+ * decompressed. */
 #include "schemas/png.h"
 
 #include "schemas/buffer.h"

@@ -1,5 +1,5 @@
-/* A QR code as SVG: drawn again from its path it equals the library's code. A scenario tests that readers
- * can decode it. */
+/* A QR code as SVG: drawn again from its path it equals the library's code. A scenario tests that readers can
+ * decode it. */
 #include "http/qr.h"
 
 #include "schemas/limits.h"

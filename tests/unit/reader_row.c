@@ -1,5 +1,5 @@
-/* Rows of readers: found by id and by number, listed by id; rows that the program does not write are
- * damage. Also the limit of named readers. */
+/* Rows of readers: found by id and by number, listed by id; rows that the program does not write are damage.
+ * Also the limit of named readers. */
 #include "actors/shard/command.h"
 #include "tests/unit/support.h"
 

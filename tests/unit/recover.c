@@ -88,8 +88,8 @@ static struct applied applied_of(const struct test_dir *at)
 	return applied;
 }
 
-/* The file size limit rises step by step. Replay fails at ever later commits, and each attempt continues
- * from the previous one. */
+/* The file size limit rises step by step. Replay fails at ever later commits, and each attempt continues from
+ * the previous one. */
 Test(recover, interrupted_replay_continues)
 {
 	unsigned deaths = 0, stages = 0;
@@ -131,8 +131,8 @@ Test(recover, an_unacknowledged_torn_record_is_cut)
 	cr_expect(holds(1, 9000) && holds(2, 50));
 }
 
-/* An incomplete record at the beginning of a segment: the segment is removed with it, and the next record
- * is in a blank one. */
+/* An incomplete record at the beginning of a segment: the segment is removed with it, and the next record is
+ * in a blank one. */
 Test(recover, a_torn_record_at_a_segments_beginning_removes_the_segment)
 {
 	uint8_t *bytes;

@@ -1,5 +1,5 @@
-/* Rewards: rows read as they were written, and rows that the program does not write are damage; the terms
- * of requests; slugs among thousands of one name. */
+/* Rewards: rows read as they were written, and rows that the program does not write are damage; the terms of
+ * requests; slugs among thousands of one name. */
 #include "actors/shard/reward/reward.h"
 #include "tests/unit/support.h"
 

@@ -153,8 +153,8 @@ Test(rpc, a_callback_can_make_a_call)
 	cr_expect(frame.count == 1 && end_count == 1);
 }
 
-/* A send may consume the wake-up of a message that arrives with it. A loop that sends and then sleeps has
- * to check. */
+/* A send may consume the wake-up of a message that arrives with it. A loop that sends and then sleeps has to
+ * check. */
 Test(rpc, reports_after_a_send_that_a_message_has_arrived)
 {
 	struct pollfd woken = {.fd = rpc_fd(rpc), .events = POLLIN};

@@ -1,5 +1,5 @@
-/* Columns of scans: appended rows read the same, their heads count them, a deletion moves a count, and a
- * time selects a number. */
+/* Columns of scans: appended rows read the same, their heads count them, a deletion moves a count, and a time
+ * selects a number. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"

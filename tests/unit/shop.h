@@ -1,5 +1,5 @@
-/* A store under test, its directory and a copy of it, and short functions for them. Criterion runs each
- * test in its own process, so these can be static. */
+/* A store under test, its directory and a copy of it, and short functions for them. Criterion runs each test
+ * in its own process, so these can be static. */
 #pragma once
 #include "tests/unit/support.h"
 

@@ -1,5 +1,5 @@
-/* The supervisor's server: which process may report for a child. A killed process leaves HELLO and reports
- * in the channel. */
+/* The supervisor's server: which process may report for a child. A killed process leaves HELLO and reports in
+ * the channel. */
 #include "actors/supervisor/status_server.h"
 #include "schemas/api/system.h"
 #include "schemas/frame.h"

@@ -105,8 +105,8 @@ Test(statuses, follow_every_change)
 	}
 }
 
-/* After a start no row has been written in this process, so the store has no times of writes. All rows
- * must still be read. */
+/* After a start no row has been written in this process, so the store has no times of writes. All rows must
+ * still be read. */
 Test(statuses, are_read_after_a_start)
 {
 	fill(PASSES);

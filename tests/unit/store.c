@@ -249,8 +249,8 @@ static void expect_made_anew(uint64_t last_page)
 	store = first;
 }
 
-/* Both meta pages of data.mdb name the last page. A number that is too high needs a map that no host has,
- * or is beyond the map or the file. With a number that is too low, pages in use are after it. */
+/* Both meta pages of data.mdb name the last page. A number that is too high needs a map that no host has, or
+ * is beyond the map or the file. With a number that is too low, pages in use are after it. */
 Test(store, tables_with_a_wrong_size_are_rebuilt)
 {
 	static const unsigned bits[] = {62, 58, 50, 39, 20, 10};

@@ -1,14 +1,14 @@
 /* A store that is killed again and again, compared with a plain model of its rows.
- * 
- * Each life is a child process. It opens the store, compares every row with the model, then decides random commands, batches
- * them into records, decides while syncs run as the shard does, and commits now and then. It ends at a random step, or is
- * killed at a random instant, also during recovery. It reports over a pipe what it saw and what has become durable. A
- * life's commands follow from its seed alone, so the parent, which knows how many of its records survived, updates the
- * model by deciding the same commands again.
- * 
- * After a death the parent may tear records that were never reported durable, as a power failure could. At every opening:
- * reported durable <= present <= submitted, and every row is exactly as it was then. STAMPEDE_CRASHES sets the number of
- * deaths; STAMPEDE_SEED repeats a run. */
+ *
+ * Each life is a child process. It opens the store, compares every row with the model, then decides random
+ * commands, batches them into records, decides while syncs run as the shard does, and commits now and then.
+ * It ends at a random step, or is killed at a random instant, also during recovery. It reports over a pipe
+ * what it saw and what has become durable. A life's commands follow from its seed alone, so the parent, which
+ * knows how many of its records survived, updates the model by deciding the same commands again.
+ *
+ * After a death the parent may tear records that were never reported durable, as a power failure could. At
+ * every opening: reported durable <= present <= submitted, and every row is exactly as it was then.
+ * STAMPEDE_CRASHES sets the number of deaths; STAMPEDE_SEED repeats a run. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"

@@ -1,5 +1,5 @@
-/* Rows of webhook subscriptions: they read as they were written, and rows that the program does not write
- * are damage. Also the shared parts of their commands: event types, the rules for active ones, secrets. */
+/* Rows of webhook subscriptions: they read as they were written, and rows that the program does not write are
+ * damage. Also the shared parts of their commands: event types, the rules for active ones, secrets. */
 #include "actors/shard/subscription/subscription.h"
 #include "tests/unit/support.h"
 

@@ -1,5 +1,5 @@
-/* Helpers of the store's tests. They use must() instead of Criterion's assertions, because most of them
- * also run in children, where only an abort is noticed. */
+/* Helpers of the store's tests. They use must() instead of Criterion's assertions, because most of them also
+ * run in children, where only an abort is noticed. */
 #include "tests/unit/support.h"
 #include "tests/unit/patience.h"
 
@@ -289,8 +289,8 @@ void shop_put(struct store *store, enum table table, struct span key, struct spa
 	must(!store_apply(store, &writes));
 }
 
-/* The submitted record may already have become durable, so each wait is preceded by a check. Twenty
- * seconds of waits count as a hang. */
+/* The submitted record may already have become durable, so each wait is preceded by a check. Twenty seconds
+ * of waits count as a hang. */
 static void look(struct store *store, unsigned *looks)
 {
 	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};

@@ -3,8 +3,8 @@
 #include "store/db.h"
 #include "store/store.h"
 
-/* Shared by the tests of the store: a directory for each test, reproducible random numbers, damage, and
- * the store's steps one at a time. All functions abort when they fail. */
+/* Shared by the tests of the store: a directory for each test, reproducible random numbers, damage, and the
+ * store's steps one at a time. All functions abort when they fail. */
 
 /* Creates a directory below STAMPEDE_TEST_DIR, or below the current one: on a real disk, never in /tmp. */
 struct test_dir {

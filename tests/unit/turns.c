@@ -1,5 +1,5 @@
-/* Turns of accounts: an account that owes time waits while others have calls, alternates with other
- * debtors, and never waits for ever. */
+/* Turns of accounts: an account that owes time waits while others have calls, alternates with other debtors,
+ * and never waits for ever. */
 #include "actors/shard/engine/turns.h"
 #include "schemas/fields.h"
 

@@ -1,5 +1,5 @@
-/* Verification of a whole directory: sound ones of every kind have no fault, each damaged part is reported
- * by name, and nothing is changed. */
+/* Verification of a whole directory: sound ones of every kind have no fault, each damaged part is reported by
+ * name, and nothing is changed. */
 #include "tests/unit/shop.h"
 
 #include "schemas/crc32c.h"

@@ -1,6 +1,6 @@
-/* The walk over damaged tables: bytes of the file are flipped at random positions, one at a time, in pages
- * of every kind. Damage that the walk does not report must be harmless: every row is still found by its
- * key and in order, and no page in use can be taken for a free one. */
+/* The walk over damaged tables: bytes of the file are flipped at random positions, one at a time, in pages of
+ * every kind. Damage that the walk does not report must be harmless: every row is still found by its key and
+ * in order, and no page in use can be taken for a free one. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -144,8 +144,8 @@ Test(walk, finds_no_fault_in_empty_tables)
 	db_close(&still);
 }
 
-/* The position of the last page's number in LMDB's meta pages: after the page header of 16 bytes and 24 +
- * 2 * 48 bytes. */
+/* The position of the last page's number in LMDB's meta pages: after the page header of 16 bytes and 24 + 2 *
+ * 48 bytes. */
 enum { LAST_PAGE_AT = 16 + 24 + 2 * 48 };
 
 Test(walk, reserves_no_memory_for_pages_that_the_file_cannot_have)
