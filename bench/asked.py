@@ -1,4 +1,4 @@
-"""How the measuring programs read what they are asked for: numbers that make sense, and the options that they share."""
+"""Parsing of the measuring programs' arguments: numbers with checks, and the options that they share."""
 
 import argparse
 
@@ -10,7 +10,7 @@ POPULATIONS, QUICK_POPULATIONS = "10000,1000000,1000000/10000", "10000,10000/100
 
 
 def count(text):
-    """For argparse: a whole number above nothing."""
+    """For argparse: a positive integer."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
@@ -18,7 +18,7 @@ def count(text):
 
 
 def amount(text):
-    """For argparse: a number above nothing, such as of seconds."""
+    """For argparse: a positive number, for example of seconds."""
     number = float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no amount")
@@ -26,7 +26,7 @@ def amount(text):
 
 
 def sizes(text):
-    """For argparse: numbers of passes with commas, the least first."""
+    """For argparse: numbers of passes separated by commas, sorted."""
     try:
         return sorted({count(size) for size in text.split(",")})
     except ValueError:

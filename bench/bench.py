@@ -1,7 +1,7 @@
-"""What the measuring programs share: processes and their end, the service, the load generator, facts and tables.
+"""Shared by the measuring programs: processes and their end, the service, the load generator, facts and tables.
 
-A program calls main() with what it needs; whatever it then starts with start() or in the background, and its
-directory, is gone when it ends. Killed outright, it leaves the directory.
+A program calls main() with what it needs. Everything that it then starts with start() or in the background, and its
+directory, is removed at its end. If it is killed, the directory stays.
 """
 
 import contextlib
@@ -27,11 +27,11 @@ import compare
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
 READY_SECONDS_MAX = 30
-OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
-CALM_SHARE = 0.25  # of a closed loop's rate, for an open loop: a generator beside the service is not late by itself then
+OPEN_CONNECTIONS = 4  # connections of an open loop, as a factor of a closed one's: late requests must not wait for a connection too
+CALM_SHARE = 0.25  # of a closed loop's rate, for an open loop: the generator beside the service is then not late itself
 DRAIN_SECONDS_MAX = 20
-REST_SECONDS_MAX = 5  # of a connection that is used again
-CALM_SYNCS, CALM_SECONDS_MAX = 200, 180  # so many quick syncs in a row, within this time
+REST_SECONDS_MAX = 5  # of a kept-alive connection
+CALM_SYNCS, CALM_SECONDS_MAX = 200, 180  # this many quick syncs in a row, within this time
 TEMPLATE = {
     "name": "Bench card",
     "loyalty_type": "balance",
@@ -49,14 +49,14 @@ calm_seconds = 0.02  # a quick sync; more on a slow disk
 built_at = ""  # the build directory, once main() knows it
 measured = None  # the result, once the program has one
 
-# In the environment of a part of bench/run: the commit that the whole run is of. What is the same for all parts has been
+# In the environment of a part of bench/run: the commit of the whole run. The facts that all parts share have been
 # printed.
 IS_PART = "STAMPEDE_BENCH_PART"
 OWN_FACTS = ("load before", "run")
 
 
 class Failed(Exception):
-    """What stopped the run, in words for the person who started it."""
+    """The reason why the run ended, for the person who started it."""
 
 
 def say(text):
@@ -70,12 +70,12 @@ children = []
 
 
 def before_exec():
-    """A child ends with this program, even if this program is killed outright."""
+    """A child ends with this program, even if this program is killed."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def start(command, log_path, seconds_max=READY_SECONDS_MAX):
-    """Starts a server in a process group of its own and returns it with the fields of its `ready` line."""
+    """Starts a server in its own process group. Returns it with the fields of its `ready` line."""
     with open(log_path, "wb") as log:
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
                                  preexec_fn=before_exec)
@@ -96,13 +96,13 @@ def start(command, log_path, seconds_max=READY_SECONDS_MAX):
 
 
 def stop(child, seconds_max=DRAIN_SECONDS_MAX):
-    """Ends a child and what it started. It is only reaped at the end, so that its group's number stays its own; who waits
-    for it in another thread may reap it before."""
+    """Ends a child and its own children. The child is reaped last, so that its group's number stays reserved. Another
+    thread that waits for it may reap it earlier."""
     if child.returncode is not None:
         return
     deadline = time.monotonic() + seconds_max
     with contextlib.suppress(ChildProcessError, ProcessLookupError):
-        os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a child that is dead already
+        os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a dead child
         while not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
             if time.monotonic() > deadline:
                 break
@@ -115,7 +115,7 @@ def stop(child, seconds_max=DRAIN_SECONDS_MAX):
 
 
 def certificate(directory, name="cert"):
-    """A new certificate for 127.0.0.1, which is its own root, and its key: the paths of both."""
+    """A new self-signed certificate for 127.0.0.1, and its key: the paths of both."""
     cert, key = f"{directory}/{name}.pem", f"{directory}/{name}-key.pem"
     done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                            "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
@@ -127,7 +127,7 @@ def certificate(directory, name="cert"):
 
 def command_json(command):
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    children.append(child)  # also of another thread: an interrupt ends it
+    children.append(child)  # also one that another thread runs: an interrupt ends it
     out, why = child.communicate()
     children.remove(child)
     if child.returncode != 0:
@@ -159,7 +159,7 @@ class Stampede:
         self.key = ["--key", self.api_key]
 
     def begin(self, seconds_max=READY_SECONDS_MAX):
-        """Serves the directory as it is, from another port than before; its log begins anew."""
+        """Serves the existing directory on a new port. Its log starts again."""
         self.child, fields = start([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
                                     "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
@@ -173,9 +173,9 @@ class Stampede:
         return self.call("POST", path, json.dumps(body))
 
     def call(self, method, path, body=None):
-        """What the interface answers, which has to be a success. The service closes connections that rest for long."""
+        """Returns the interface's answer, which must be a success. The service closes idle connections."""
         if time.monotonic() - self.called_at > REST_SECONDS_MAX:
-            self.connection.close()  # to be opened anew
+            self.connection.close()  # to be opened again
         self.called_at = time.monotonic()
         self.connection.request(method, path, body, {"Authorization": f"Bearer {self.api_key}",
                                                      "Content-Type": "application/json"})
@@ -186,7 +186,7 @@ class Stampede:
         return json.loads(text)
 
     def counters(self):
-        """Since the start, over all shards; a counter that a shard does not have is missing here."""
+        """Since the start, summed over all shards; a counter that a shard does not have is missing."""
         shards = self.ask("status")["shards"]
         names = ("syncs", "batches", "commands")
         return {name: sum(shard[name] for shard in shards)
@@ -201,7 +201,7 @@ class Stampede:
 
 
 def cpu_seconds(pids):
-    """Of each role: user and system time, all threads, from /proc/PID/stat."""
+    """For each role: user and system time of all threads, from /proc/PID/stat."""
     seconds = {}
     for role, role_pids in pids.items():
         ticks = 0
@@ -217,7 +217,7 @@ def cpu_seconds(pids):
 
 
 def children_seconds():
-    """User and system time of the children that have ended: the load generator's, after a run."""
+    """User and system time of ended children: the load generator's, after a run."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -229,14 +229,14 @@ def processor_ticks():
 
 
 def busy_seconds():
-    """Of all processors, whoever used them, with what another guest of the host took away."""
+    """Busy time of all processors by any process, including the time that other guests of the host took."""
     user, nice, system, _, _, irq, softirq, steal = processor_ticks()
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def telling_what_the_host_took():
-    """A virtual machine's processors are not its own: what was taken away meanwhile is in every number."""
+    """A virtual machine shares its processors: the time taken by others affects every number, so it is reported."""
     before = processor_ticks()
     yield
     grown = [after - first for after, first in zip(processor_ticks(), before)]
@@ -247,12 +247,12 @@ def telling_what_the_host_took():
 
 
 def error_count(report):
-    """Of a run of the load generator: requests without success, measured or not, and those that it gave up."""
+    """The failed requests of a run of the load generator, measured or not, including those that it gave up."""
     return report["errors"] + report["warmup_errors"] + report["gave_up"]
 
 
 def demand(report, what):
-    """For a run that is no measurement by itself: others rely on what it did."""
+    """For a run that measures nothing itself: it must have no failures, because others rely on it."""
     if error_count(report):
         raise Failed(f"{what} failed: {report['status']} {report['error_kinds']}")
 
@@ -265,7 +265,7 @@ def load_begin(build, server, words):
 
 
 def load_end(child):
-    """The report of the load generator, once it has ended, with failures in it; without a report there is no going on."""
+    """The load generator's report once it has ended, failures included. Without a report the run cannot continue."""
     out, _ = child.communicate()
     children.remove(child)
     if not out:
@@ -289,9 +289,9 @@ def fill(options, stampede, have, want, keys=None, accounts=1):
 
 
 def wait_for_disk(directory):
-    """Until the disk has done what was left to it: pages that wait in memory, space of removed files that it is told
-    of. Both go on for long after gigabytes, and would be charged to whoever is measured next. A disk that never is that
-    quick has its own pace for calm from then on."""
+    """Waits until the disk has finished deferred work: dirty pages in memory, and freed blocks of deleted files. Both
+    take long after gigabytes, and would be charged to the next measurement. A disk that is never that quick sets its
+    own threshold."""
     global calm_seconds
     began = time.monotonic()
     os.sync()
@@ -314,7 +314,7 @@ def wait_for_disk(directory):
 
 
 def remove_place(place):
-    """Removes a data directory that may be large, and waits until that is over."""
+    """Deletes a data directory, which may be large, and waits until the disk has finished."""
     beside = os.path.dirname(place)
     shutil.rmtree(place)
     wait_for_disk(beside)
@@ -348,14 +348,14 @@ def cpu_model():
 
 
 def first_line(path):
-    """Of a file of the kernel's; nothing, if there is none."""
+    """The first line of a kernel file; empty if the file does not exist."""
     with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
         return file.readline().strip()
     return ""
 
 
 def built():
-    """Of the build that is measured, as meson wrote it down: its type, and the versions of its libraries."""
+    """The measured build as meson recorded it: its type, and the versions of its libraries."""
     told = {}
     for name in ("buildoptions", "dependencies"):
         with contextlib.suppress(OSError, ValueError):
@@ -368,7 +368,7 @@ def built():
 
 
 def peer_versions():
-    """Of the peers that are installed, in their own words."""
+    """The versions of the installed peers, as they print them."""
     programs = [*sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))[-1:],
                 *filter(None, map(shutil.which, ("redis-server", "node")))]
     told = [f"{os.path.basename(program)} {output_of(program, '--version')}" for program in programs]
@@ -383,7 +383,7 @@ def idle_of_processors():
 
 
 def commit_of_programs():
-    """What the sources are of; and whether the programs are."""
+    """The commit of the sources, and whether the programs are of it."""
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
     if output_of("git", "status", "--porcelain", "--untracked-files=no"):
         commit += " and changes"
@@ -424,7 +424,7 @@ def median_text(values, pattern, with_spread=False):
 
 
 def print_table(heads, lines):
-    """Markdown, so that it can be put into a document as it is."""
+    """Markdown, which can be copied into a document."""
     print("| " + " | ".join(heads) + " |")
     print("|" + " ---: |" * len(heads))
     for cells in lines:
@@ -454,14 +454,14 @@ def keep(options, result):
 
 
 def demand_way_to(path):
-    """What is measured for an hour can be written in the end."""
+    """Checks that the results of an hour can be written at the end."""
     if path and (os.path.isdir(path) or not os.access(path if os.path.exists(path) else os.path.dirname(path) or ".",
                                                       os.W_OK)):
         raise Failed(f"--json {path} cannot be written")
 
 
 def main(name, needed, options, run):
-    """Calls run(options, directory), and ends the program with what came of it."""
+    """Calls run(options, directory), and exits with its result."""
     global built_at
     built_at = options.build = os.path.abspath(options.build)
     for program in needed:

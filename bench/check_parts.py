@@ -1,4 +1,4 @@
-"""Tests of what single measuring programs do without a server. meson runs it."""
+"""Tests of single measuring programs without a server. meson runs it."""
 
 import argparse
 import contextlib
@@ -200,7 +200,7 @@ somebody
         self.assertEqual([one.us("nobody"), one.us("all else"), one.us("load: system calls")], [1500, 500, 0])
 
     def look(self, printed, exit_status=0):
-        """At what a perf prints that is none."""
+        """Parses the output of a fake perf."""
         with tempfile.TemporaryDirectory() as directory:
             with open(f"{directory}/perf", "w", encoding="utf-8") as file:
                 file.write(f"#!/bin/sh\n[ $1 = record ] && exit 0\n"

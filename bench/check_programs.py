@@ -1,4 +1,4 @@
-"""Tests of what the measuring programs do without a server: arithmetic, readers of others' reports, pictures, and the
+"""Tests of the measuring programs without a server: arithmetic, parsers of other programs' reports, pictures, and the
 program that runs the parts. meson runs it.
 """
 
@@ -84,7 +84,7 @@ class Numbers(unittest.TestCase):
             log.flush()
             ended = systems.transactions([log.name])
         sample = systems.pgbench_sample(ended, 2.05, 4)
-        self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: who ended at 102.0 had begun before
+        self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: those that ended at 102.0 had begun before
         self.assertEqual(sample["p99"], 100000)
 
     def test_no_success_is_a_named_failure(self):
@@ -258,7 +258,7 @@ class Runs(unittest.TestCase):
         return path
 
     def run_all(self, *words):
-        """What it prints, and why it failed."""
+        """Returns its output, and the reason of its failure."""
         options = self.module.options_read([*words, "--build", "/nowhere", "--json", f"{self.place}/all.json"])
         options.programs = self.place
         printed = io.StringIO()
@@ -352,7 +352,7 @@ class Runs(unittest.TestCase):
         deadline = time.monotonic() + 30
         while not os.path.exists(f"{path}.begun") and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertIn("the first table\n", child.stdout)  # printed as it comes; reads up to that line
+        self.assertIn("the first table\n", child.stdout)  # printed as it appears; reads up to that line
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(timeout=30), 128 + signal.SIGTERM)
         child.stdout.close()

@@ -1,5 +1,5 @@
-"""What is heaviest in an account at its limits (large.py). HEAVY has the heavy things by their names: of each which account it is in,
-what it needs before, and one request, by a caller, of a number that no other request has.
+"""The heaviest requests of an account at its limits (large.py). HEAVY maps names to heavy requests: for each the
+account, what it needs before, and a function that sends one request with a unique number.
 """
 
 import json
@@ -10,15 +10,15 @@ import bench
 from bench import Failed, load
 from large import PAD, PASSES, LEDGER, add_once, demand, import_file, in_parallel, template
 
-ENTITLEMENTS = 390  # that one assignment replaces
+ENTITLEMENTS = 390  # entitlements that one assignment replaces
 DUE_SECONDS, DUE_AHEAD_SECONDS = 15, 0.35
 
 
-# ---- before a slice: what heavy things use up ------------------------------------------------------------------
+# ---- before a slice: objects that heavy requests use up ---------------------------------------------------------
 
 
 def due_together(caller, options, _):
-    """So many notifications that come due at one instant: it returns shortly before that."""
+    """Schedules notifications that are due at one instant. Returns shortly before that."""
     instant = int(time.time()) + DUE_SECONDS
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant))
     in_parallel(caller.account, lambda one, n: one.command("notification", "schedule", "--pass", f"i{n}", "--message",
@@ -30,13 +30,13 @@ def due_together(caller, options, _):
 
 
 def with_entitlements(caller, options, number):
-    """Passes that have thousands each, to be deleted and erased."""
+    """Creates passes with thousands of entitlements each, to be deleted and erased."""
     for op, count in (("create", 16), ("assign", 16 * options.entitlements)):
         words = ["--op", op, "--passes", "16", "--id-prefix", f"w{number}-", "--requests", str(count)]
         bench.demand(load(caller.account.build, caller.account, words), f"{op} of passes with entitlements")
 
 
-# ---- heavy things: one request of number n, by a caller ---------------------------------------------------------
+# ---- heavy requests: one request of number n, by a caller -------------------------------------------------------
 
 
 HEAVY = {}
@@ -48,7 +48,7 @@ class Heavy:
 
 
 def heavy(account="large", before=None, callers=None):
-    """`callers`: how many there are, if they are not as many as was asked for: an operator gives one command after the other."""
+    """`callers`: their number, if it is not the requested one; an operator runs one command after another."""
     def note(act):
         HEAVY[act.__name__] = Heavy(act, account, before, callers)
         return act
@@ -62,7 +62,7 @@ def light(caller, n):
 
 @heavy(callers=1)
 def starts(caller, _):
-    """A program that is started and asks the service nothing: what a command costs the machine alone."""
+    """Starts a program that sends no request to the service: the cost of a command for the machine alone."""
     return subprocess.run([f"{caller.account.build}/stampede", "help"], stdout=subprocess.DEVNULL, check=True)
 
 
@@ -78,7 +78,7 @@ def lists(caller, n):
 
 @heavy()
 def own_lists(caller, n):
-    """Each is to show what was written just before it."""
+    """Each must show what was written just before it."""
     light(caller, n)
     return lists(caller, n)
 
@@ -152,7 +152,7 @@ def images(caller, n):
 
 @heavy()
 def fetches(caller, n):
-    """Each pass has an image of its own, which is fetched and stored."""
+    """Each pass has its own image, which is fetched and stored."""
     return caller.http("POST", "/v1/passes", {
         "pass_id": f"f{time.monotonic_ns()}-{n}", "visible": {"name": "n"}, "pass_template_id": caller.at["own"],
         "appearance": {"logo": f"{caller.at['gallery']}/{time.monotonic_ns()}"}})
@@ -167,7 +167,7 @@ def imports(caller, n):
 
 @heavy()
 def assigns(caller, n):
-    """As many are given one by one as one that replaces them all takes away."""
+    """As many are assigned one by one as one assignment with replacement ends."""
     replace = n % ENTITLEMENTS == ENTITLEMENTS - 1
     return caller.http("POST", "/v1/passes/p0/rewards/assign", {"slug": "bench", "replace": replace})
 
@@ -179,7 +179,7 @@ def replaces(caller, n):
 
 @heavy()
 def keyed(caller, n):
-    """More keys than are kept: each new one takes old ones with it."""
+    """More keys than the limit: each new one evicts old ones."""
     return add_once(caller, n)
 
 
@@ -202,7 +202,7 @@ def announcements(caller, n):
 
 @heavy(before=due_together)
 def due(caller, n):
-    """Nothing but what comes due meanwhile."""
+    """Sends nothing: notifications fall due meanwhile."""
     time.sleep(0.01)
 
 

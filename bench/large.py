@@ -1,5 +1,5 @@
-"""Accounts at their limits, for what one of them costs another: a large one, one whose rules all act on a delta, and one that five
-subscriptions with dead endpoints listen to; and who acts in them.
+"""Accounts at their limits, to measure what one costs another: a large one, one whose rules all act on a delta, and one
+with five subscriptions to dead endpoints; and the clients that act in them.
 """
 
 
@@ -21,11 +21,11 @@ from bench import Failed, load, say
 from operators import Operator
 
 FIELDS = 64
-PASSES = 100  # of the large account, beside those that are imported
+PASSES = 100  # of the large account, besides those that are imported
 LEDGER = "ledger"  # the pass with a long history
-PAD = "x" * 900_000  # of a pass that is nearly as large as may be
+PAD = "x" * 900_000  # for a pass of nearly the largest size
 IMAGE_BYTES = 1_900_000
-GIVERS = 4  # threads that give commands while accounts are filled
+GIVERS = 4  # threads that run commands while accounts are filled
 
 
 class Client:
@@ -47,18 +47,18 @@ def demand(answer, *good):
 
 
 class Account:
-    """What a process needs to act in it; `at` is what was made there."""
+    """What a process needs to act in the account; `at` has the objects created there."""
 
     def __init__(self, stampede, name):
         made = stampede.ask("account", "create", "--name", name, "--webhooks", "--rewards")
         self.build, self.data, self.target = os.path.dirname(stampede.program), stampede.data, stampede.target
         self.id, self.api_key, self.at = made["account_id"], made["api_key"], {}
-        self.key = ["--key", self.api_key]  # as load() asks for it
+        self.key = ["--key", self.api_key]  # as load() needs it
         stampede.ask("template", "put", self.id, stampede.template_path)
 
 
 class Caller:
-    """One who acts in an account, over a connection and by commands of its own."""
+    """A client of an account, with a connection and its own command runner."""
 
     def __init__(self, account):
         self.account, self.at = account, account.at
@@ -82,7 +82,7 @@ class Caller:
 
 
 def in_parallel(account, act, items):
-    """act(caller, item) of each."""
+    """Calls act(caller, item) for each item."""
     callers, lock = [], threading.Lock()
 
     def run(item):
@@ -106,7 +106,7 @@ def template(number):
 
 
 def rule(number):
-    """Thirty act on every delta; the others are of that event too and switched off."""
+    """Thirty act on every delta; the others have the same event and are inactive."""
     return json.dumps({"name": "r" * 180, "active": number < 30, "event": "pass.balanceUpdate",
                        "conditions": {"min_balance": 1},
                        "actions": [{"type": "send_notification", "message": "m" * 1700}] if number >= 30 else
@@ -114,7 +114,7 @@ def rule(number):
 
 
 def png(number):
-    """As large as an image may be, nearly; each number is another."""
+    """An image of nearly the largest size, different for each number."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     text = b"Comment\0" + str(number).encode() + b"." * IMAGE_BYTES
@@ -123,7 +123,7 @@ def png(number):
 
 
 class Gallery(http.server.BaseHTTPRequestHandler):
-    """Serves images; every path has its own."""
+    """Serves images, a different one for every path."""
 
     def do_GET(self):  # noqa: N802  pylint: disable=invalid-name
         body = png(self.path)
@@ -138,7 +138,7 @@ class Gallery(http.server.BaseHTTPRequestHandler):
 
 
 def serve_images(directory):
-    """The URL of a gallery, and the certificate by which it is trusted. A process serves it for as long as this one lives."""
+    """Returns the URL of a gallery and its certificate. A process serves it as long as this one lives."""
     root, key = bench.certificate(directory)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(root, key)
@@ -226,7 +226,7 @@ def fill_images(caller, options):
 
 
 def fill_templates(caller, options):
-    """Last: whoever makes passes names the template from here on."""
+    """Runs last: later creations must name their template."""
     in_parallel(caller.account, lambda one, number: one.command("template", "put", "-", stdin=template(number)),
                 range(options.templates))
     caller.at["template"] = caller.command("template", "list")[-1]["pass_template_id"]
@@ -250,7 +250,7 @@ def fill_ruled(account, options):
 
 
 def fill_hooked(account, _):
-    """Nobody listens at these ports."""
+    """No server listens at these ports."""
     caller = Caller(account)
     for number in range(PASSES):
         caller.create(f"p{number}")

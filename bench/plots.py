@@ -1,7 +1,7 @@
-"""Pictures of what bench/run has measured, as SVG files that need nothing else.
+"""Pictures of the measurements of bench/run, as self-contained SVG files.
 
-A picture is made of the JSON of one part, and only when that part has a result. Bars are medians with a line from the
-least to the most; the colour tells ours from the others, from the ceiling and from the bare pipeline.
+A picture is made from the JSON of one part, and only if that part has a result. Bars are medians with a line from the
+minimum to the maximum. The colour distinguishes ours from the others, the ceiling and the bare pipeline.
 """
 
 import math
@@ -52,7 +52,7 @@ class Drawing:
 
 
 class Scale:
-    """From values to places on the paper. A logarithmic one begins and ends with a power of ten."""
+    """Converts values to positions. A logarithmic scale begins and ends with a power of ten."""
 
     def __init__(self, values, begin, end, is_log=False):
         self.begin, self.end, self.is_log = begin, end, is_log
@@ -95,7 +95,7 @@ def bars(title, subtitle, groups, is_log=False):
     values = [value for _, group in groups for bar in group for value in bar.values if value > 0]
     scale = Scale(values, LABELS, WIDTH - RIGHT, is_log)
     top = drawing.height
-    marks = Drawing("", "")  # bars stand over the lines of the scale
+    marks = Drawing("", "")  # bars are drawn over the lines of the scale
     for heading, group in groups:
         if heading:
             marks.text(16, drawing.height + 16, heading, size=13, weight="bold")
@@ -121,7 +121,7 @@ def draw_bar(drawing, scale, y, bar):
 
 
 def curves(title, subtitle, x_name, series):
-    """`series`: (name, colour, dash, points); x from nothing, y logarithmic."""
+    """`series`: (name, colour, dash, points); x begins at zero, y is logarithmic."""
     drawing = Drawing(title, subtitle)
     top, bottom, right = drawing.height, drawing.height + PLOT_HEIGHT, WIDTH - LEGEND
     points = [point for *_, line in series for point in line]
@@ -199,8 +199,8 @@ DASHES = ("", "6 4", "2 3")
 
 
 def curve_picture(result, size):
-    """Latency from the instant that a request was meant for, against the rate that was offered; of each number of
-    connections a line."""
+    """Latency from the instant when a request was due, against the offered rate; one line for each number of
+    connections."""
     crowds = sorted({step["connections"] for step in size["steps"]})
     series = []
     for crowd, dash in zip(crowds, DASHES):
@@ -224,7 +224,7 @@ PICTURES = {
 
 
 def write(directory, results):
-    """`results`: by the part's name, its JSON. Returns the paths of what was written."""
+    """`results` maps the part's name to its JSON. Returns the paths of the files."""
     paths = []
     for part in (part for part in PICTURES if part in results):
         for name, picture in PICTURES[part](results[part]).items():

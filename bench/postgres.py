@@ -1,6 +1,6 @@
-"""PostgreSQL in a temporary cluster below the directory of a measuring program, for this run alone.
+"""PostgreSQL in a temporary cluster below the directory of a measuring program.
 
-It listens on a socket in its own directory only, and its settings are those of the caller over the ones here.
+It listens only on a socket in its own directory. The caller's settings override those here.
 """
 
 import glob
@@ -27,7 +27,7 @@ def is_installed():
 
 
 def demand_way_to(directory):
-    """PostgreSQL runs as a user of its own if we are root, who has to be able to enter what `directory` lies in."""
+    """As root PostgreSQL runs as another user, who must be able to enter the parents of `directory`."""
     parent = os.path.dirname(directory)
     if os.getuid() != 0 or not is_installed():
         return
@@ -36,7 +36,7 @@ def demand_way_to(directory):
 
 
 class Cluster:
-    """A server that answers, and a session of psql with it that stays open."""
+    """A running server, and an open session of psql with it."""
 
     def __init__(self, directory, settings):
         self.bin = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
@@ -73,7 +73,7 @@ class Cluster:
             time.sleep(0.05)
 
     def say_sql(self, text):
-        """All that it prints until it has done it."""
+        """Runs SQL and returns the complete output."""
         self.psql.stdin.write(text + "\n\\echo done\n")
         self.psql.stdin.flush()
         lines = []

@@ -1,4 +1,4 @@
-"""What the tables of rates share: the ceiling, one measurement by the load generator, and a row of samples."""
+"""Shared by the tables of rates: the ceiling, one measurement by the load generator, and a row of samples."""
 
 import statistics
 import zlib
@@ -10,7 +10,7 @@ ROLES = ("http", "shard", "timer", "load")
 
 
 class Ceiling:
-    """The library that answers with a constant; over HTTPS, when it gets a certificate and its key."""
+    """The HTTP library with a constant answer; over HTTPS, if it gets a certificate and its key."""
 
     NAME = "ceiling"
 
@@ -32,7 +32,7 @@ class Ceiling:
 
 
 class Pipeline(Ceiling):
-    """The same constants, from a process behind ZeroMQ that saves: the way of a request without the work."""
+    """The same constants from a process behind ZeroMQ that writes to disk: the path of a request without its work."""
 
     NAME = "pipeline"
 
@@ -67,21 +67,21 @@ def measure(build, server, words):
 
 
 def of_ceilings(rate, ceilings):
-    """A rate as a share of what the ceilings reached last. Of several, each (row, weight), the requests are a mix: the
-    time that one of them takes at the ceiling is the weighted mean of their times."""
+    """A rate as a share of the ceilings' last rates. With several, each (row, weight), the requests are a mix: the time
+    of one at the ceiling is the weighted mean of their times."""
     return rate * sum(weight / row.samples[-1]["requests_per_s"] for row, weight in ceilings)
 
 
 def seed_of(name):
-    """The first seed of a row, with room for those of its rounds; below 2^31, which is as much as others' tools take."""
+    """The first seed of a row, with room for those of its rounds; below 2^31, which other tools require."""
     return 1000 * (zlib.crc32(name.encode()) % 2_000_000)
 
 
 class Row:
-    """One line of a table: who is asked for what, and the samples of all rounds.
+    """One line of a table: the request and server, and the samples of all rounds.
 
-    ask(seed, extra) measures once, each time with a seed of its own, so that no row asks for what another has just asked
-    for; `ceilings` are the rows, with their weights, that its rate is compared with, `pipelines` likewise.
+    ask(seed, extra) measures once. Each call has its own seed, so that no row sends the requests that another has just
+    sent. `ceilings` are the rows, with weights, to which its rate is compared, `pipelines` likewise.
     """
 
     def __init__(self, name, ask, ceilings=(), pipelines=()):
@@ -104,7 +104,7 @@ class Row:
         return [sample[field] for sample in self.samples if field in sample]
 
     def cells(self):
-        """What every table of rates has first: the name, and rates as medians with the least and the most."""
+        """The first columns of every table of rates: the name, and rates as medians with minimum and maximum."""
         return [self.name, median_text(self.values("requests_per_s"), "{:,.0f}", True),
                 self.share("of_ceiling")]
 
@@ -119,14 +119,14 @@ CELL_HEADS = ["request", "requests/s", "of ceiling"]
 
 
 def loaded(build, server, words):
-    """For a Row: the load generator with these words against that server."""
+    """For a Row: runs the load generator with these arguments against that server."""
     def ask(seed, extra):
         return measure(build, server, [*words, *extra, "--seed", str(seed)])
     return ask
 
 
 def cpu_us(row, roles):
-    """What one request takes of the processors of these processes, in the median of the rounds."""
+    """The processor time of one request in these processes, as the median of the rounds."""
     return statistics.median(1e4 * sum(sample[f"cpu_{role}"] for role in roles) / sample["requests_per_s"]
                              for sample in row.samples)
 

@@ -1,9 +1,9 @@
-"""The systems that bench/peers compares with. Each has missing(), which tells what to install, and rows(): for a
-"delta" and a "get" what measures it, as rows.Row wants it. settle() does, after a turn of deltas and before the next
-turn, what a system has put off during its own.
+"""The systems that bench/peers compares with. Each has missing(), which returns what to install, and rows():
+measurements of a "delta" and a "get" as rows.Row needs them. settle() runs after a turn of deltas and does the work
+that the system deferred.
 
-All hold the passes with the fields that the interface shows. A delta is the same in all: the pass's balance and
-time of change, a ledger row, and a row of the event that is to be sent, on disk before the answer.
+All have the passes with the fields that the interface shows. A delta is the same in all: the pass's balance and time of
+change, a ledger row, and a row of the event to be sent, on disk before the answer.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from bench import ROOT, Failed, Stampede, fill, say
 from rows import loaded
 
 DELTA = 5
-FILLED_AT_ONCE = 10_000  # hashes of Redis that one script makes
+FILLED_AT_ONCE = 10_000  # hashes of Redis that one script creates
 
 
 def percentiles(latencies_us):
-    """The least of them that so large a share of all does not exceed."""
+    """The lowest values that the given shares do not exceed."""
     ordered = sorted(latencies_us)
     return {name: ordered[math.ceil(share * len(ordered)) - 1]
             for name, share in (("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("max", 1))}
@@ -46,7 +46,7 @@ def output_of(command, **how):
 
 
 def tree_seconds(root):
-    """User and system time of a process and of all below it, also of those that have ended and were waited for."""
+    """User and system time of a process and its descendants, including ended ones that were waited for."""
     below, seconds = {}, {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(path, encoding="utf-8",
@@ -62,8 +62,8 @@ def tree_seconds(root):
 
 
 def with_shares(trees, do):
-    """The sample of do() and, in per cent of one processor, what the process trees used meanwhile, by their names, and
-    what the programs that it ran and waited for did: the load."""
+    """The sample of do(), with the use of the process trees by name and of the programs that it ran (the load), in per
+    cent of one processor."""
     began, load = time.monotonic(), bench.children_seconds()
     used = {name: tree_seconds(child.pid) for name, child in trees.items()}
     sample = do()
@@ -90,11 +90,11 @@ class Ours:
         return [("stampede", op, by_load(self.options, self.service, op)) for op in ("delta", "get")]
 
     def settle(self):
-        """Nothing waits."""
+        """Nothing is deferred."""
 
 
 def by_load(options, server, op, **others):
-    """Over HTTP, by our own load generator; `others` are processes by name, of which the shares are told too."""
+    """Over HTTP, by our own load generator; `others` are processes by name whose shares are reported too."""
     def ask(seed, extra):
         seconds = seconds_of(options, op)
         words = ["--op", op, "--passes", str(options.passes), "--connections", str(options.connections),
@@ -150,7 +150,7 @@ SUMS = """SELECT (SELECT sum(balance) FROM pass), (SELECT sum(delta) FROM ledger
 
 
 def transactions(paths):
-    """Of pgbench's logs: when each transaction ended, in seconds, and how long it took, in microseconds."""
+    """From pgbench's logs: when each transaction ended, in seconds, and its duration in microseconds."""
     found = []
     for path in paths:
         with open(path, encoding="ascii") as log:
@@ -161,7 +161,7 @@ def transactions(paths):
 
 
 def pgbench_sample(ended, warmup, seconds):
-    """Of the transactions that began after the warm-up and ended within the time."""
+    """Counts transactions that began after the warm-up and ended within the time."""
     began = min((at - took / 1e6 for at, took in ended), default=0) + warmup
     counted = [took for at, took in ended if at - took / 1e6 >= began and at <= began + seconds]
     if not counted:
@@ -170,8 +170,8 @@ def pgbench_sample(ended, warmup, seconds):
 
 
 class Postgres(postgres.Cluster):
-    """By pgbench over its socket: prepared statements, no HTTP. It makes no checkpoint and no vacuum while anybody is
-    measured."""
+    """With pgbench over its socket: prepared statements, no HTTP. It makes no checkpoint and no vacuum during a
+    measurement."""
 
     def __init__(self, options, directory):
         super().__init__(directory, SETTINGS)
@@ -210,11 +210,11 @@ class Postgres(postgres.Cluster):
         return ask
 
     def settle(self):
-        """Not timed, and in its favour: others do such work while they are asked."""
+        """Not timed, in its favour: others do such work during requests."""
         self.say_sql(SETTLE)
 
     def wrong(self):
-        """Whether what was done adds up: balances, ledger and events."""
+        """Checks the sums: balances, ledger and events."""
         sums = self.say_sql(SUMS)[-1].strip()
         return None if len(set(sums.split("|"))) == 1 else f"PostgreSQL: balances, ledger and events add up to {sums}"
 
@@ -242,7 +242,7 @@ return balance
 
 
 def redis_sample(output):
-    """Of the last line of redis-benchmark --csv; its latencies are milliseconds."""
+    """Parses the last line of redis-benchmark --csv; its latencies are in milliseconds."""
     table = list(csv.DictReader(output.strip().splitlines()))
     if not table or not float(table[-1]["rps"]):
         raise Failed(f"redis-benchmark: no request succeeded: {output.strip()[-500:]}")
@@ -252,8 +252,8 @@ def redis_sample(output):
 
 
 class Redis:
-    """By redis-benchmark over its socket: a script for each delta, every write synced before its answer, no HTTP. It
-    does not rewrite its file while it is measured."""
+    """With redis-benchmark over its socket: a script for each delta, every write synced before its answer, no HTTP. It
+    does not rewrite its file during a measurement."""
 
     def __init__(self, options, directory):
         self.options = options
@@ -313,7 +313,7 @@ class Redis:
                 "-r", str(self.options.passes), "--csv", *words]))
 
         def ask(_seed, _extra):
-            """It counts requests and no time: the warm-up tells how many are enough. It seeds itself by the clock."""
+            """It counts requests, not time: the warm-up determines their number. It seeds itself from the clock."""
             failed = self.number("stats", "total_error_replies")
             first = 1 + int(run(1000)["requests_per_s"] * self.options.warmup)
             count = 1 + int(run(first)["requests_per_s"] * seconds)
@@ -325,10 +325,10 @@ class Redis:
         return ask
 
     def settle(self):
-        """Nothing waits."""
+        """Nothing is deferred."""
 
     def empty(self, count):
-        """Looks whether each delta has its two entries, and makes room, as somebody who has read them would."""
+        """Checks that each delta has its two entries, and deletes them like a consumer."""
         for stream in ("ledger", "event"):
             entries = int(self.ask("XLEN", stream))
             if entries < count:
@@ -336,7 +336,7 @@ class Redis:
             self.ask("XTRIM", stream, "MAXLEN", "0")
 
 
-# ---- the service a team would write ------------------------------------------------------------------------------
+# ---- the service as a team would write it ------------------------------------------------------------------------
 
 
 NODE = "Fastify and PostgreSQL"
@@ -344,8 +344,8 @@ NODES = {NODE: (), f"2 x {NODE}": ("--processes", "2")}
 
 
 class Node:
-    """Fastify before PostgreSQL by our own load generator: a service whose deltas are transactions, and one that does
-    them in one statement; each as one process, and as two. One service works at a time."""
+    """Fastify with PostgreSQL, with our own load generator: a service whose deltas are transactions, and one with a
+    single statement each; each as one process and as two. One service works at a time."""
 
     def __init__(self, options, directory, cluster):
         self.options, self.cluster = options, cluster
@@ -395,7 +395,7 @@ class NodeServer:
 
 
 def install_service(place):
-    """The service and the packages of its lockfile, unless they are there."""
+    """Installs the service and the packages of its lockfile, unless they are there."""
     os.makedirs(place, exist_ok=True)
     for name in ("package.json", "package-lock.json", "server.js"):
         shutil.copy(f"{ROOT}/bench/peers-service/{name}", place)

@@ -31,7 +31,7 @@ class Row(threading.local):
 
 
 class Run:
-    REPEATS_MAX = 25  # more failures than this are no accident
+    REPEATS_MAX = 25  # more failures than this are not accidental
 
     def __init__(self, options):
         self.root = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ class Run:
         return self.row.leg
 
     def say(self, text):
-        """A row in the background keeps its words until it has ended."""
+        """Output of the background row is kept until it has ended."""
         if self.row.output is None:
             print(text, flush=True)
         else:
@@ -57,7 +57,7 @@ class Run:
     # Commands
 
     def command(self, *words, cwd=None, env=None, quiet=False):
-        """Runs a command and says what it prints. (exit status, output)."""
+        """Runs a command and prints its output. Returns (exit status, output)."""
         nice = [] if self.row.output is None else ["nice", "-n", "10"]
         process = subprocess.Popen([*nice, *map(str, words)], cwd=cwd or self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -72,7 +72,7 @@ class Run:
                 self.say(line.rstrip("\n"))
         _, ended, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(ended)
-        self.row.processor += used.ru_utime + used.ru_stime  # its children's too, as far as it waited for them
+        self.row.processor += used.ru_utime + used.ru_stime  # including its children, as far as it waited for them
         with self.lock:
             self.children.discard(process)
         return process.returncode, "".join(output)
@@ -84,8 +84,8 @@ class Run:
 
     @contextmanager
     def reports(self, directory):
-        """The environment for programs of a build under sanitizers. Reports go to files, because a process that a test kills,
-        or a leak found at exit, fails no test by itself; each file is a failure, whatever the tests say."""
+        """The environment for programs of a build with sanitizers. Reports go to files, because a process that a test
+        kills, or a leak found at exit, fails no test itself. Each file is a failure, whatever the tests' results."""
         if directory != legs.ASAN:
             yield {}
             return
@@ -93,7 +93,7 @@ class Run:
         logs.mkdir(parents=True, exist_ok=True)
         for old in logs.iterdir():
             old.unlink()
-        # A process that reads a damaged page is to die by its signal, as it does on the plain build.
+        # A process that reads a damaged page must die by its signal, as on the plain build.
         yield {"ASAN_OPTIONS": f"log_path='{logs}/asan':handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0",
                "UBSAN_OPTIONS": f"log_path='{logs}/ubsan':print_stacktrace=1"}
         found = sorted(logs.iterdir())
@@ -108,14 +108,14 @@ class Run:
             self.counts.append((name, passed, failed, words))
 
     def run_leg(self, name, work):
-        always = work in (legs.builds, legs.repeat_failed)  # what the chosen legs need, and what judges their failures
+        always = work in (legs.builds, legs.repeat_failed)  # what the chosen legs need, and what checks their failures
         if self.words and not always and not any(word in name for word in self.words):
             return True
         self.row.leg, self.row.processor, began = name, 0.0, time.monotonic()
         self.say(f"== {name}")
         try:
             passed, failed, words = work(self)
-        except Exception as error:  # whatever it is: a leg that is lost must not look like success
+        except Exception as error:  # any error: a lost leg must not look like success
             passed, failed, words = 0, 1, [f"    {type(error).__name__}: {error}"]
         self.count(name, passed, failed, words)
         self.say(f"== {name}: {passed} passed, {failed} failed")

@@ -29,7 +29,7 @@ def build(run, directory, *targets, but=()):
     """Sets the directory up once, and builds the targets, or everything but those in some folders."""
     root = run.root / directory
     if root.exists() and not (root / "tests").exists() and (root / "build.ninja").exists():
-        run.must("meson", "setup", "--reconfigure", directory)  # it was made before the tests' library was installed
+        run.must("meson", "setup", "--reconfigure", directory)  # configured before the tests' library was installed
     if not (root / "build.ninja").exists():
         run.must("meson", "setup", directory, *SANITIZE.get(directory, []), env={"CC": "clang-14"} if directory == FUZZ else {})
     if but:
@@ -43,7 +43,7 @@ def build(run, directory, *targets, but=()):
 
 
 def builds(run):
-    """What runs on the plain build only with --all is not built without it."""
+    """Skips builds whose tests run only with --all."""
     build(run, PLAIN, but=() if run.everything else ("tests/unit/", "tests/thread/"))
     build(run, ASAN)
     return 0, 0, []
@@ -62,7 +62,7 @@ def style(run):
 
 
 def store_threads(run):
-    build(run, TSAN, "tests/thread/store_threads", "stampede")  # the service too: that build has to stay possible
+    build(run, TSAN, "tests/thread/store_threads", "stampede")  # also the service: that build must stay possible
     return check(run, "./tests/thread/store_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
 
 
@@ -86,7 +86,7 @@ def meson(run, directory, *choice, env=None):
 
 
 def and_ended(found, is_wrong, output):
-    """A command that says that something is wrong, but not what, has lost tests."""
+    """A command that failed without a named failure has lost tests."""
     passed, failed, words = found
     return (passed, failed, words) if failed or not is_wrong else (passed, 1, tally.end_of(output))
 
@@ -114,12 +114,13 @@ def crash_states(run):
 # Scenarios
 
 def kills(run, directory):
-    """Of the durability test: how many."""
+    """The number of kills of the durability test."""
     return "6" if not run.everything else "54" if directory == PLAIN else "12"
 
 
 def scenarios(run, directory, marks, workers):
-    """A file's tests stay together, since they share services. Most wait most of the time, so several run on each core."""
+    """Tests of a file stay together, since they share services. Most wait most of the time, so several run on each
+    core."""
     report = run.results / f"{directory}.xml"
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
@@ -144,7 +145,7 @@ def scenarios_plain(run):
 
 
 def repeat_failed(run):
-    """Each scenario that failed once more, alone. One that passes now is flaky: it counts as passed, and is listed."""
+    """Runs each failed scenario once more, alone. If it passes it is flaky: it counts as passed, and is listed."""
     failed = run.to_repeat
     if len(failed) > run.REPEATS_MAX:
         return 0, len(failed), [line for _, _, node, words in failed for line in (node, *words)]
@@ -163,7 +164,7 @@ def repeat_failed(run):
     return tally.add([*counts, (0, 0, [])]) if counts else (0, 0, [])
 
 
-# Negative controls: programs that are broken on purpose. The tests must find each.
+# Negative controls: programs with a deliberate fault. The tests must detect each.
 
 def all_controls(run):
     """(kind, name): those of meson, and those of the scenarios."""
@@ -174,7 +175,7 @@ def all_controls(run):
 
 
 def controls(run):
-    """With --all every one, else a third, drawn by the seed."""
+    """All with --all, else a third, drawn by the seed."""
     every = all_controls(run)
     drawn = every if run.everything else random.Random(run.seed).sample(every, -(-len(every) // 3))
     run.say(f"controls: {len(drawn)} of {len(every)} (seed {run.seed}): {' '.join(name for _, name in drawn)}")

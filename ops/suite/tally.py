@@ -1,4 +1,4 @@
-"""Counts what a run of tests says of itself: (passed, failed, words about what failed).
+"""Counts the results of a test run: (passed, failed, messages of failures).
 
 A program that ran no test at all has failed: a filter or a build that lost its tests must not look like success.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 WORDS_OF_ONE = 40  # lines that are kept of one failure
 SYNTHESIS = re.compile(r"Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+)")
-QUIET = re.compile(r"\[(RUN |PASS|SKIP)")  # what Criterion says of tests that did not fail
+QUIET = re.compile(r"\[(RUN |PASS|SKIP)")  # Criterion's words about tests that did not fail
 UNITS = Path(__file__).resolve().parents[2] / "tests" / "unit"
 
 
@@ -36,14 +36,14 @@ def of_program(test, criterion):
 
 
 def of_meson(log):
-    """What `meson test --logbase` wrote: of how many programs, and their counts."""
+    """The results written by `meson test --logbase`: the number of programs, and their counts."""
     criterion = {path.stem for path in UNITS.glob("*.c")}
     rows = Path(log).read_text().splitlines() if Path(log).exists() else []
     return len(rows), add(of_program(json.loads(row), criterion) for row in rows)
 
 
 class Scenarios:
-    """A pytest run, by its JUnit file: how many passed, and the words of each that failed, by its node id."""
+    """A pytest run from its JUnit file: the number of passed tests, and the messages of each failed one by its node id."""
 
     def __init__(self, report):
         self.passed, self.failures = 0, {}

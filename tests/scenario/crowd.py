@@ -41,7 +41,7 @@ class Worker(durability.Worker):
         if code not in REFUSALS[answer.status]:
             self.run_.violate(f"{answer!r} is not what the interface says")
         if answer.status == 503 and answer.headers.get("retry-after") != "1":
-            self.run_.violate(f"{answer!r} does not say when to come again")
+            self.run_.violate(f"{answer!r} has no Retry-After")
 
 
 class Crowd:

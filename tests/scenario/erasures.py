@@ -26,7 +26,7 @@ def refusal(shop, verb, pass_id):
         shop.service.cli("pass", verb, shop.account, pass_id)
     except CliError as error:
         return error.code
-    raise AssertionError(f"{verb} of {pass_id} was done")
+    raise AssertionError(f"{verb} of {pass_id} succeeded")
 
 
 def holder(shop, pass_id="Quittenmus", entitlements=1):

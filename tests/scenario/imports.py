@@ -111,5 +111,5 @@ def check_whole(shop, got, rows, wrong, in_order=True):
     failed = [row["pass_id"] for row in wrong if "nme" in row["visible"]]
     want = [name for name in dict.fromkeys(row["pass_id"] for row in rows) if name not in failed]
     assert ids_in_order(shop) == want if in_order else sorted(ids_in_order(shop)) == sorted(want)
-    assert shop.list("?limit=1&include_deleted=true")[1] == len(want), "none twice"
+    assert shop.list("?limit=1&include_deleted=true")[1] == len(want), "a row was created twice"
     assert shop.service.cli("verify")["ok"]

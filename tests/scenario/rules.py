@@ -41,7 +41,7 @@ def refusal(shop, file):
         put_file(shop, file)
     except CliError as error:
         return error
-    raise AssertionError(f"{file} was taken")
+    raise AssertionError(f"{file} was accepted")
 
 
 def rules_of(shop, query=""):

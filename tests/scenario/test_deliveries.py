@@ -255,7 +255,7 @@ def outcome_rows(hooks):
     rows = {}
     for shop in {id(shop): shop for shop, _ in hooks.values()}.values():
         for row in deliveries_of(shop):
-            assert row["subscription_id"] not in rows, "one fact, one delivery"
+            assert row["subscription_id"] not in rows, "one event, one delivery"
             rows[row["subscription_id"]] = row
     return {name: rows[hook["id"]] for name, (_, hook) in hooks.items()}
 
@@ -357,11 +357,11 @@ def told(rows, names):
 
 def fail_once(service, endpoints, hooks):
     quick = {name for name in hooks if not is_late(name)}
-    await_that(lambda: told(outcome_rows(hooks), quick), "the ends of first attempts")
+    await_that(lambda: told(outcome_rows(hooks), quick), "the first attempts to end")
     hang = endpoints.slow.to["/fails/hang"]
     assert len(hang) == 1
     assert not told(outcome_rows(hooks), ["/fails/hang"]) or time.monotonic() - hang[0].at >= ATTEMPT_SECONDS - 1
-    await_that(lambda: told(outcome_rows(hooks), hooks), "the ends of those that take their time", ATTEMPT_SECONDS + 10)
+    await_that(lambda: told(outcome_rows(hooks), hooks), "the slow first attempts to end", ATTEMPT_SECONDS + 10)
     rows, at = outcome_rows(hooks), now(service)
     assert {name: (row["last_status"], row["last_error"]) for name, row in rows.items()} == endpoints.want
     assert {(row["outcome"], row["attempts"]) for row in rows.values()} == {("pending", 1)}
@@ -382,7 +382,7 @@ def succeed_then(service, endpoints, hooks):
         assert event_id(both[0]) == event_id(both[1]) == rows[name]["event_id"]
     assert endpoints.receiver.to["/status/200"] == [], "no redirect was followed"
     assert {rows[name]["outcome"] for name in deaf} == {"pending"}
-    await_that(lambda: {outcome_rows(hooks)[name]["attempts"] for name in deaf} == {2}, "second attempts at the deaf")
+    await_that(lambda: {outcome_rows(hooks)[name]["attempts"] for name in deaf} == {2}, "second attempts at the silent endpoints")
 
 
 def test_retry_after_of_an_endpoint_is_ignored(hooked, delivering, receiver):
@@ -438,7 +438,7 @@ def test_repeated_deaths_of_the_timer_do_not_use_up_all_attempts(new_service, au
     for number in (1, 2):
         posts_to(receiver, path, number)
         service.kill_child("timer")
-    await_that(lambda: time_of(the_delivery(shop, hook)["next_due_at"]) > now(service) + 60, "the wait before the third")
+    await_that(lambda: time_of(the_delivery(shop, hook)["next_due_at"]) > now(service) + 60, "the third attempt to be scheduled")
     row = the_delivery(shop, hook)
     assert (row["attempts"], row["outcome"], row["last_error"]) == (2, "pending", "unreported")
     shop.close()

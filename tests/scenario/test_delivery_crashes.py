@@ -85,7 +85,7 @@ def test_every_pending_delivery_arrives_across_kills(ticking, chain):
             kill_beside(backlog, target)
         hurry = Hurry(backlog)
         assert backlog.await_all(["quick", "slow"], ALL_SECONDS, hurry.look) >= DELTAS
-        await_that(lambda: hurry.look() or is_all_written(backlog), "all to be written down", ALL_SECONDS)
+        await_that(lambda: hurry.look() or is_all_written(backlog), "all results to be stored", ALL_SECONDS)
         for one in backlog.arrivals.values():
             one.look()
             assert max(one.times.values()) <= ATTEMPTS_MAX
@@ -152,7 +152,7 @@ def test_an_answer_during_a_restart_of_the_shard_counts(ticking, receiver):
         receiver.release()  # another attempt would be held too
         return the_delivery(shop, hook)["outcome"] == "delivered"
 
-    await_that(delivered, "the delivery to be written down", READY_SECONDS)
+    await_that(delivered, "the result to be stored", READY_SECONDS)
     assert len({event_id(one) for one in receiver.to[path]}) == 1
     shop.close()
 
@@ -167,7 +167,7 @@ def test_a_stopped_timer_loses_nothing(ticking, receiver):
     assert {(row["outcome"], row["attempts"]) for row in deliveries_of(shop, hook)} <= {("pending", 0), ("pending", 1)}
     assert receiver.to[path] == []
     os.kill(pid, signal.SIGCONT)
-    await_that(lambda: len(receiver.to[path]) >= 20, "all that waited", READY_SECONDS)
-    await_that(lambda: {row["outcome"] for row in deliveries_of(shop, hook)} == {"delivered"}, "all to be written down")
+    await_that(lambda: len(receiver.to[path]) >= 20, "all pending deliveries", READY_SECONDS)
+    await_that(lambda: {row["outcome"] for row in deliveries_of(shop, hook)} == {"delivered"}, "all results to be stored")
     assert len({event_id(one) for one in receiver.to[path]}) == 20
     shop.close()

@@ -57,7 +57,7 @@ def test_one_accounts_hanging_requests_delay_no_other_account_at_the_host(delive
     for way in ways:
         receiver.answers[way] = "/hang"
     backlog.deltas(HANGING)
-    await_that(lambda: sum(len(receiver.to[way]) for way in ways) >= QUICK * len(ways) + ENDPOINT_MAX, "the line to be full")
+    await_that(lambda: sum(len(receiver.to[way]) for way in ways) >= QUICK * len(ways) + ENDPOINT_MAX, "the account's limit at the host to be reached")
     for _ in range(5):
         witness.look()
     backlog.close()
@@ -101,10 +101,10 @@ def test_thousands_of_retries_due_at_once_are_sent_once_each(new_service, author
     arrivals, hook = backlog.arrivals["down"], backlog.hooks["down"]
     os.kill(timer, signal.SIGCONT)  # each retry is due 30 s after its failure
     backlog.await_all(["down"], SOON_SECONDS + AT_ONCE // 100)
-    await_that(lambda: all(row["last_status"] for row in deliveries_of(backlog.shop, hook)), "all ends to be written down")
+    await_that(lambda: all(row["last_status"] for row in deliveries_of(backlog.shop, hook)), "all failures to be stored")
     receiver.answers["/down"] = "/status/200"
     advance(service, 30)
-    await_that(lambda: arrivals.look() and sum(arrivals.times.values()) >= 2 * AT_ONCE, "all to come again",
+    await_that(lambda: arrivals.look() and sum(arrivals.times.values()) >= 2 * AT_ONCE, "all retries",
                SOON_SECONDS + AT_ONCE // 100)
     await_that(lambda: {row["outcome"] for row in deliveries_of(backlog.shop, hook)} == {"delivered"}, "all to be delivered")
     arrivals.look()
@@ -128,8 +128,8 @@ def test_thousands_of_discards_do_not_delay_later_deliveries(delivering, receive
         arrivals.look()
         return [pass_id for event_id, pass_id in arrivals.passes.items() if event_id not in handed_out]
 
-    await_that(fresh, "the event after all that is discarded", PROMPT_SECONDS)
+    await_that(fresh, "the event after the discarded ones", PROMPT_SECONDS)
     assert fresh() == ["p0"] and len(handed_out) < DISCARDED // 10
     await_that(lambda: {row["outcome"] for row in deliveries_of(backlog.shop, hook)} == {"delivered", "discarded"},
-               "the delivery to be written down")
+               "the result to be stored")
     backlog.close()

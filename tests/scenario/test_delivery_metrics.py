@@ -40,7 +40,7 @@ def test_due_deliveries_are_counted_with_the_age_of_the_oldest(ticking, receiver
     assert due(ticking) == (0, 0)
     pid = ticking.signal("timer", 0, signal.SIGSTOP)
     passes = {"visible": {"name": "Ada"}}
-    await_that(lambda: shop.client.post("/v1/passes", {"pass_id": new_id(), **passes}).status == 502, "the timer to be missed")
+    await_that(lambda: shop.client.post("/v1/passes", {"pass_id": new_id(), **passes}).status == 502, "the timer to be reported")
     for _ in range(30):
         shop.add(pass_id, 1)
     advance(ticking, 600)

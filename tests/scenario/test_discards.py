@@ -168,11 +168,11 @@ def test_an_attempt_in_progress_at_its_passs_deletion_is_the_last(ticking, recei
         rows = deliveries_of(shop, hook)
         return len(rows) == 2 and all(row["last_status"] == 503 for row in rows)
 
-    await_that(told, "the ends of both attempts")
+    await_that(told, "both attempts to end")
     advance(ticking, WAITS_SECONDS[0])
     third = posts_to(receiver, path, 3)[2]
     assert event_id(third) == event_id(receiver.to[path][1]), "the new pass's event is sent, the old one's is not"
-    await_that(lambda: sorted(row["outcome"] for row in deliveries_of(shop, hook)) == ["discarded", "pending"], "the old one's end")
+    await_that(lambda: sorted(row["outcome"] for row in deliveries_of(shop, hook)) == ["discarded", "pending"], "the old one to end")
     receiver.release()
     shop.close()
 

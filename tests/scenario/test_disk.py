@@ -126,7 +126,7 @@ def test_a_disk_filled_to_the_last_byte_under_load(on_small_disk):
             crowd.work()
             disk.drain()
             crowd.await_deltas()
-        assert pids(service) == before, "nobody died"
+        assert pids(service) == before, "no process died"
         ballast.look()
         crowd.look_settled()
 
@@ -275,6 +275,6 @@ def test_deliveries_on_a_full_disk_are_sent(on_small_disk, authority, receiver, 
     disk.drain()
     wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 202, 20, "deltas to be accepted again")
     backlog.await_all(["sound"], 20)
-    assert pids(service) == before, "nobody died"
+    assert pids(service) == before, "no process died"
     assert service.cli("verify")["ok"] is True
     backlog.close()

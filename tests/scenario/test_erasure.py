@@ -250,7 +250,7 @@ def test_pending_deliveries_are_discarded_or_have_no_personal_data(ticking, rece
     told = envelope(sent)
     assert told["type"] == "scan.created" and told["data"]["pass_id"] == erased_ids(shop)[0] and has_words(told) == []
     advance(ticking, 8 * DAY_SECONDS)
-    await_that(lambda: deliveries_of(shop) == [], "what ended to be forgotten")
+    await_that(lambda: deliveries_of(shop) == [], "ended deliveries to be removed")
     assert ticking.cli("verify")["ok"]
     shop.close()
 

@@ -72,6 +72,6 @@ def test_requests_of_a_client_closed_for_not_reading_are_not_executed(shops):
             deaf.sendall(head(shop, "GET /v1/passes?limit=8 HTTP/1.1") * 100)
         for kind, shop in shops.items():
             wait_for(lambda: look(shop.service).get("stampede_http_connections_closed_total", during="answer") > 0,
-                     30, lambda: f"who does not read to be closed, {kind}:\n{told_of(shop.service)}")
+                     30, lambda: f"the connection that does not read to be closed, {kind}:\n{told_of(shop.service)}")
             await_its_end(shop)
             assert lists(shop) - before[kind] < 20

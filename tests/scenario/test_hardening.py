@@ -42,10 +42,10 @@ def test_stack_protector_and_fortify():
     symbols = undefined_symbols()
     assert "__stack_chk_fail" in symbols
     sanitized = any(symbol.startswith("__asan_") for symbol in symbols)
-    assert sanitized or {"__memcpy_chk", "__snprintf_chk"} <= symbols, "fortified calls"
+    assert sanitized or {"__memcpy_chk", "__snprintf_chk"} <= symbols, "the program has no fortified calls"
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="of this processor alone")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only for x86_64")
 def test_control_flow_protection():
     shown = subprocess.run(["objdump", "--disassemble=cli_main", "--no-show-raw-insn", program_under_test()],
                            capture_output=True, text=True, check=True).stdout
@@ -73,7 +73,7 @@ def test_an_operator_can_enable_core_dumps(new_service):
     assert {dump_of(pid)[1] for pid in service.processes_alive()} == {resource.RLIM_INFINITY}
 
 
-@pytest.mark.skipif("/" in CORE_PATTERN or "|" in CORE_PATTERN, reason="core dumps of this host go elsewhere")
+@pytest.mark.skipif("/" in CORE_PATTERN or "|" in CORE_PATTERN, reason="the host does not write core dumps to the working directory")
 @pytest.mark.parametrize("wish, found", [("", False), ("keep", True)])
 def test_a_core_dump_has_no_memory(new_service, wish, found):
     """Raises the limit of a process from outside and aborts it. A word in its environment stands for the keys in its

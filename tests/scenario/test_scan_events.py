@@ -105,7 +105,7 @@ def test_deleting_a_scan_keeps_events_of_others(hooked, receiver):
     hook, path = hook_to(hooked, receiver, *["/status/503"] * 3, "/status/200")
     made = [scan(hooked, pass_id) for pass_id in passes]
     posts_to(receiver, path, 3)
-    await_that(lambda: all(row["last_status"] == 503 for row in deliveries_of(hooked, hook)), "the ends of three attempts")
+    await_that(lambda: all(row["last_status"] == 503 for row in deliveries_of(hooked, hook)), "three attempts to end")
     hooked.service.cli("scan", "delete", hooked.account, made[1]["id"])
     hooked.delete(passes[0])
     hooked.delete(passes[2])

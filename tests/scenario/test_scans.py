@@ -384,7 +384,7 @@ def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
     after = scan(shop, pass_id, reader_id="fresh")
     name_reader(shop, after["scanner_id"], "Fresh")
     service.cli("scan", "delete", shop.account, after["id"])
-    assert [one["id"] for one in readers(shop)] == ["fresh", "named"], "the operator's stay"
+    assert [one["id"] for one in readers(shop)] == ["fresh", "named"], "the operator's readers stay"
     assert [as_told(one)["scanner_name"] for one in list_scans(shop, q="entrance")[0]] == ["Entrance"]
     assert list_scans(shop, q="fresh") == ([], 0, False)
     assert rows(service) - empty == 2 + 1 + 3

@@ -77,7 +77,7 @@ def test_seven_attempts_each_when_due(ticking, receiver):
     began = now(ticking)
     while failing.number < ATTEMPTS_MAX:
         failing.step()
-    assert sum(WAITS_SECONDS) <= now(ticking) - began, "34.5 hours, and some"
+    assert sum(WAITS_SECONDS) <= now(ticking) - began, "at least 34.5 hours"
     failing.is_over()
     failing.close()
 
@@ -225,5 +225,5 @@ def test_events_are_sent_promptly_after_clock_jumps(ticking, receiver):
     for _ in range(3):
         advance(ticking, DAY_SECONDS)
         witness.look()
-    await_that(lambda: {row["outcome"] for row in deliveries_of(witness.shop)} == {"delivered"}, "all to be written down")
+    await_that(lambda: {row["outcome"] for row in deliveries_of(witness.shop)} == {"delivered"}, "all results to be stored")
     witness.close()

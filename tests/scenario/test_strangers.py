@@ -261,7 +261,7 @@ def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, th
         for _ in range(small.places + 30):
             busy.append(stack.enter_context(closing(connect(service.http))))
             busy[-1].sendall(small.get("Connection: close"))  # sent at once, since silent connections could be evicted after 250 ms
-        wait_for(lambda: places_taken() == small.places and all(has_ended(connection) for connection in idle), 3, "all places")
+        wait_for(lambda: places_taken() == small.places and all(has_ended(connection) for connection in idle), 3, "all slots to be taken")
         begin, work = time.monotonic(), cpu()
         time.sleep(0.5)
         assert places_taken() == small.places
@@ -286,7 +286,7 @@ def test_without_descriptors_connections_are_evicted_and_http_does_not_spin(own,
     service.expect_log("level=warn .*descriptors_exhausted")
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     own.client.close()
-    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "nobody else")
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "all other connections to be closed")
     ask = f"GET {path_of(pass_id)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {own.key}\r\n\r\n".encode()
 
     def cpu():
