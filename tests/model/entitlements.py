@@ -4,7 +4,7 @@ from rewards import reward_of, some_slug
 from values import SECOND, After, Hole, Num
 from world import Ask, Body, Error, Fields, is_int, is_text, operation
 
-NEAR = 20 * SECOND  # an answer may come so late, when its process was killed on a slow machine
+NEAR = 20 * SECOND  # an answer can be this late when its process was killed on a slow machine
 NOT_ASSIGNABLE = Error((409, "REWARD_NOT_ASSIGNABLE", None))
 NOT_REDEEMABLE = Error((409, "REWARD_NOT_REDEEMABLE", None))
 

@@ -1,5 +1,5 @@
-"""Every operation that takes a body: its fields, as the interface's document has them, and a body that would be carried out.
-What hostile bodies are made of."""
+"""Every operation that accepts a body: its fields from the OpenAPI document, and a body that succeeds. The
+hostile-body tests derive their bodies from it."""
 import json
 
 from contract import contract
@@ -18,9 +18,9 @@ def code_of(field):
 
 
 class Operation:
-    """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out. `path`
-    is the route's, with the ids of IDS in place. `ignored`: fields of which the value is not looked at. `bare`: it needs no
-    body."""
+    """`fields` maps a body's fields to the kinds of value that they accept. `good` is a body that succeeds. `path`
+    is the route with the ids of IDS filled in. `ignored` are fields whose value is not checked. `bare` operations
+    need no body."""
 
     def __init__(self, route, schema, good, required=None, bare=False, never_null=()):
         self.method, self.pattern, self.good, self.bare = route.method, route.path, good, bare
@@ -44,14 +44,15 @@ class Operation:
 
 
 def kinds_of(schema):
-    """Without null: an optional field takes it, unless the table below says otherwise."""
+    """The kinds of value that the schema accepts, without null: optional fields accept null, unless the table below
+    excludes it."""
     if "anyOf" in schema:
         return [kind for one in schema["anyOf"] for kind in kinds_of(one) if kind != "null"]
     return [contract().resolved(schema)["type"]]
 
 
 REWARD = terms(description="d", repeat_assignment=True, redemption_allowance=2, assignment_limit=3)
-# message: a body that would be carried out, and what the document does not say.
+# message: a body that succeeds, and properties that the document does not have.
 GOOD = {
     "PASS_CREATE": ({"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}},
                     {"never_null": ["initial_platform"]}),

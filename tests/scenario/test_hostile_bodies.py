@@ -21,7 +21,7 @@ from shop import Shop, new_id, path_of
 
 JSON = {"Content-Type": "application/json"}
 MB = 1 << 20
-RESIDENT_KB_MAX = 200_000  # of any process, at its most
+RESIDENT_KB_MAX = 200_000  # peak of any process
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 
 
@@ -101,7 +101,7 @@ def verdicts(untouched):
     gathered.close()
 
 
-# Types
+# Wrong types
 
 @pytest.mark.drawn(2)
 @each_operation

@@ -259,7 +259,7 @@ def test_without_templates_no_pass_can_be_created(shop):
 
 
 def test_a_template_stays_while_a_pass_uses_it(own):
-    """Deleted passes do not use it. They are still shown by its fields, but nothing else can use the template."""
+    """Deleted passes do not use it. Its fields are still shown for them, but nothing else can use the template."""
     template, other = own.templates["balance"], own.put_template(template_file("none"))
     for pass_id in ("ann", "bob"):
         own.create(pass_id, visible={"name": pass_id.title()})
