@@ -323,7 +323,7 @@ def test_a_kill_during_a_fetch(new_service, authority, gallery, victim):
         made = [pool.submit(post_or_none, shop, body, headers=key if body is bodies[0] else {}) for body in bodies]
         wait_for(lambda: len(gallery.requests) >= 3, 10, "the fetches")
         if victim == "all":
-            service.status()  # waits for the commits, because the timer begins its fetches before them
+            service.status()  # waits until the creations are durable; the timer fetches before that
             service.kill_everything()
             service.start()
             shop.client.address = service.http

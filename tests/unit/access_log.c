@@ -112,11 +112,11 @@ Test(access_log, follows_a_file_that_was_moved)
 	cr_assert(comes_to(path, 1));
 	cr_assert_eq(rename(path, moved), 0);
 	put_number(2);
-	cr_expect(comes_to(moved, 2), "before it is told, the old one");
+	cr_expect(comes_to(moved, 2), "the old file before the switch");
 	cr_assert_eq(access_log_reopen(access_log, path), OK);
 	for (int i = 0; i < 5000 && access(path, F_OK); i++)
 		usleep(1000);
-	cr_expect_eq(access(path, F_OK), 0, "there at once, without a line");
+	cr_expect_eq(access(path, F_OK), 0, "the file exists before its first line");
 	put_number(3);
 	cr_expect(comes_to(path, 1));
 	cr_expect_eq(lines_of(moved), 2);

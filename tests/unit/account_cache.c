@@ -253,7 +253,7 @@ Test(account_cache, follows_whatever_is_written)
 		struct account *other = cached(neighbour);
 		change_something();
 		save();
-		cr_assert_eq(cached(neighbour), other, "another's is not touched");
+		cr_assert_eq(cached(neighbour), other, "another account is not changed");
 		if (below(10) == 0) account_forget(&cache, id);
 		if (below(5) == 0) scratch_commit(&s);
 	}
@@ -338,10 +338,10 @@ Test(account_cache, knows_which_templates_were_deleted_and_which_is_the_oldest)
 	save();
 	cr_expect_eq(account_template(cached(id), s.view, 1, &template), ERR_NOT_FOUND);
 	cr_expect(!account_first_template(cached(id), s.view, &first) && first == 2);
-	cr_expect_eq(account_template(before, s.view, 1, &template), OK, "who holds it has it still");
+	cr_expect_eq(account_template(before, s.view, 1, &template), OK, "the borrower's copy is unchanged");
 	put_template(3, "another");
 	save();
-	cr_expect_eq(cached(id)->templates->first, 2, "it is known from before");
+	cr_expect_eq(cached(id)->templates->first, 2, "it was cached before");
 	drop_template(3);
 	drop_template(2);
 	save();
@@ -386,7 +386,7 @@ Test(account_cache, evicts_the_least_recently_used)
 	}
 	of.b[8] = of.b[9] = 0;
 	cr_expect_not_null(account_ledger(&cache, id));
-	cr_expect_null(account_ledger(&cache, of), "the first of them has gone");
+	cr_expect_null(account_ledger(&cache, of), "the first was evicted");
 }
 
 /* Readers -------------------------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ Test(address, of_this_host_is_refused_in_every_form)
 	cr_expect(address_may_dial(&rules, &other));
 	allow(&rules, "8.8.4.4/32");
 	struct address first = address("8.8.4.4");
-	cr_expect(address_may_dial(&rules, &first), "the operator said so");
+	cr_expect(address_may_dial(&rules, &first), "the operator allows it");
 }
 
 Test(address, is_allowed_by_the_operators_exceptions)

@@ -229,7 +229,7 @@ Test(arguments, any_value_is_passed_on_where_the_handler_checks_it)
 	cr_expect(value_is("{\"url\":[ \"x\" , {}]}", MSGPACK_OBJECT_BIN, "[\"x\",{}]"));
 	cr_expect(value_is("{\"url\":false}", MSGPACK_OBJECT_BIN, "false"));
 	cr_expect(value_is("{\"url\":null}", MSGPACK_OBJECT_NIL, ""));
-	cr_expect(value_is("{}", MSGPACK_OBJECT_NIL, ""), "that it is missing is the handler's to say");
+	cr_expect(value_is("{}", MSGPACK_OBJECT_NIL, ""), "the handler reports that it is missing");
 	cr_expect_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", ""), ERR_INVALID_REQUEST);
 	cr_expect_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", "{\"urls\":1}"), ERR_INVALID_INPUT);
 }

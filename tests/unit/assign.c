@@ -205,7 +205,7 @@ Test(assign, replacing_ends_only_available_entitlements)
 	struct step step = {"soon", true, OK};
 	command(&step, 1);
 	cr_expect(available(4) == 1 && available(2) == 1);
-	cr_expect_eq(again(&old[0].made.row).state, ENTITLEMENT_OPEN, "what had expired stays so");
+	cr_expect_eq(again(&old[0].made.row).state, ENTITLEMENT_OPEN, "expired ones stay expired");
 	cr_expect_eq(again(&step.made.row).state, ENTITLEMENT_OPEN);
 	struct reward_tally tally;
 	uint64_t            passed;

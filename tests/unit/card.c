@@ -47,7 +47,7 @@ Test(card, shows_fields_in_the_templates_order_and_unknown_ones_last)
 	                                    ">second<", ">old<", ">Yes<", NULL};
 	cr_expect(in_order(render(&shown), order), "%s", (const char *)out.at);
 	cr_expect_not(strstr((const char *)out.at, "<svg"));
-	cr_expect_not(strstr((const char *)out.at, "<a "), "a text that is no address is no link");
+	cr_expect_not(strstr((const char *)out.at, "<a "), "a text that is not a URL is no link");
 	shown.counter = shown.field_count;
 	cr_expect_not(strstr(render(&shown), ">25<"));
 	shown.visible = span_str("{}");

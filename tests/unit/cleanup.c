@@ -211,7 +211,7 @@ Test(cleanup, a_fetch_without_waiting_passes_is_abandoned)
 	clean(image_url_clean, left(CLEANUP_IMAGE_URL, a));
 	kept = left(CLEANUP_IMAGE, image.hash);
 	cr_assert_eq(cleanup_get(s.view, &kept), OK);
-	cr_expect_eq(kept.from.v, 1000, "as long as the fetch has said");
+	cr_expect_eq(kept.from.v, 1000, "as long as the fetch reported");
 }
 
 /* Others ------------------------------------------------------------------------------------------------------ */

@@ -105,7 +105,7 @@ Test(columns, follow_every_change)
 		for (unsigned i = chance_below(&state, 1 + turn * 4); i; i--)
 			change(chance_below(&state, made));
 		scratch_commit(&s);
-		cr_expect_eq(look(), first, "they are kept");
+		cr_expect_eq(look(), first, "they are cached");
 		if (turn % 8 == 0) fill(chance_below(&state, MORE / 8));
 	}
 }
@@ -137,8 +137,8 @@ Test(columns, read_again_only_written_rows)
 	cr_assert_eq(db_reader_begin(reader), OK);
 	cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
 	cr_expect_eq(columns->of.updated[79], -1, "the row before is not read");
-	cr_expect_eq(columns->of.updated[120], -1, "the row behind is not read");
-	cr_expect_eq(columns->of.updated[100], model[100].updated.v, "the row is");
+	cr_expect_eq(columns->of.updated[120], -1, "the row after it is not read");
+	cr_expect_eq(columns->of.updated[100], model[100].updated.v, "the row itself is read");
 	columns_give(kept, &columns);
 	db_reader_end(reader);
 }

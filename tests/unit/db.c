@@ -96,7 +96,7 @@ Test(db, values_in_parts_of_every_size_are_read_completely)
 		cr_assert_eq(apply(WRITE_DEL, TABLE_BODY, key_span(&key), value), OK);
 		cr_expect_not(holds(TABLE_BODY, key_span(&key), value));
 		cr_expect_eq(view_exists(s.view, TABLE_BODY, key_span(&key)), ERR_NOT_FOUND);
-		cr_expect_eq(raw_rows("body"), 0, "%zu bytes leave something behind", sizes[i]);
+		cr_expect_eq(raw_rows("body"), 0, "%zu bytes leave parts behind", sizes[i]);
 	}
 }
 
@@ -483,7 +483,7 @@ Test(db, space_is_reserved_beyond_what_is_used)
 	cr_expect_geq(db_ahead(s.db), AHEAD);
 	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
 	db_hold_ahead(s.db, NULL);
-	cr_expect_eq(file_bytes(&has), size, "once is enough");
+	cr_expect_eq(file_bytes(&has), size, "reserved only once");
 	scratch_reopen(&s);
 	for (unsigned i = 0; i < LARGE / VALUE; i++)
 		cr_assert(holds(TABLE_BODY, span_of((uint8_t *)&i, sizeof i), span_of(value, VALUE)));

@@ -56,7 +56,7 @@ Test(delivery_ends, are_removed_by_age_a_few_at_a_time)
 		cr_expect_eq(first_end(0), 3 + 2 * i);
 	}
 	deliver_one(0);
-	cr_expect_eq(first_end(0), 11, "what is new stays");
+	cr_expect_eq(first_end(0), 11, "new ones stay");
 	cr_expect(count_ends(0, &last) == 7 && last.number == 17);
 }
 
@@ -87,7 +87,7 @@ Test(delivery_ends, have_a_maximum_number)
 	deliver_one(0);
 	cr_expect(first_end(0) == 2 && count_ends(0, &last) == DELIVERIES_KEPT_MAX);
 	deliver_one(1);
-	cr_expect_eq(first_end(0), 2, "another account's count by themselves");
+	cr_expect_eq(first_end(0), 2, "another account has its own numbers");
 	struct attempt_report reports[3];
 	for (unsigned i = 0; i < 3; i++)
 		fact(0, EVENT_PASS_BALANCE_UPDATE, 0);
@@ -189,7 +189,7 @@ Test(delivery_ends, are_listed_before_leased_and_waiting_ones)
 	expect_text(2, "outcome", "pending");
 	now.v += kept_us + 1;
 	cr_assert_eq(list(0, NULL), OK);
-	cr_expect_eq(items.via.array.size, 2, "the old end is not told though it is there");
+	cr_expect_eq(items.via.array.size, 2, "the old one is not listed although its row exists");
 }
 
 Test(delivery_ends, are_listed_of_one_subscription)

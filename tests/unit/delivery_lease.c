@@ -136,7 +136,7 @@ Test(delivery_lease, takes_back_the_leases_of_an_earlier_timer)
 	cr_expect(count_zone(ZONE_WAITING) == 3 && count_zone(ZONE_LEASED) == 2);
 	cr_assert_eq(lease_some(24), OK);
 	cr_expect_eq(lease_count, 3);
-	cr_expect_eq(lease_some(24), ERR_PARKED, "its own are not taken back");
+	cr_expect_eq(lease_some(24), ERR_PARKED, "leases of the current timer are not taken back");
 }
 
 Test(delivery_lease, makes_a_seventh_attempt_and_no_eighth)
@@ -146,7 +146,8 @@ Test(delivery_lease, makes_a_seventh_attempt_and_no_eighth)
 	for (unsigned i = 1; i <= DELIVERY_ATTEMPTS_MAX; i++) {
 		instance++;
 		if (i > 1) cr_assert_eq(lease_some(24), OK); /* takes the lease back */
-		if (i > 2) cr_assert_eq(lease_some(24), ERR_PARKED, "the one before ended so too");
+		if (i > 2)
+			cr_assert_eq(lease_some(24), ERR_PARKED, "the previous lease ended in the same way");
 		if (i > 2) now.v += delivery_wait(i - 1).v;
 		cr_assert_eq(lease_some(24), OK);
 		cr_assert_eq(lease_count, 1, "attempt %u", i);
@@ -186,5 +187,5 @@ Test(delivery_lease, never_writes_more_than_a_command_can)
 	}
 	cr_expect_eq(count_zone(ZONE_WAITING), 0);
 	cr_expect_leq(writes_most, BULK_WRITES_MAX);
-	cr_expect_gt(writes_most, BULK_WRITES_MAX - 6, "%u are not the most", writes_most);
+	cr_expect_gt(writes_most, BULK_WRITES_MAX - 6, "%u are not the highest number", writes_most);
 }

@@ -421,7 +421,7 @@ Test(delivery_queue, silent_endpoints_leave_room_for_others)
 	cr_expect_eq(lease_all(), ALL / 4);
 	cr_expect_eq(queue.leased[LANE_NEW], ALL / 4);
 	facts_of(12, 10);
-	cr_expect_eq(lease_all(), ALL / 8, "as much as it leaves");
+	cr_expect_eq(lease_all(), ALL / 8, "at most as much as it leaves");
 }
 
 /* Endpoints that were quick may all hang at the same time. However many accounts have such ones, the next

@@ -119,7 +119,7 @@ Test(delivery_report, a_report_without_a_lease_changes_nothing)
 	cr_expect_eq(writes_most, 2, "the lease's own");
 	cr_expect_eq(report_all(&right, 1), OK);
 	expect_end(0, DELIVERY_DELIVERED, 1);
-	cr_expect_eq(report_all(&right, 1), OK, "told again");
+	cr_expect_eq(report_all(&right, 1), OK, "reported again");
 	expect_end(0, DELIVERY_DELIVERED, 1);
 }
 
@@ -146,7 +146,7 @@ Test(delivery_report, a_late_report_does_not_end_a_lease_taken_back)
 	cr_assert_eq(lease_some(24), OK);
 	cr_assert_eq(lease_count, 1);
 	cr_assert_eq(report_all(&late, 1), OK);
-	cr_expect_eq(count_zone(ZONE_LEASED), 1, "the next attempt is another's");
+	cr_expect_eq(count_zone(ZONE_LEASED), 1, "the next attempt belongs to another lease");
 }
 
 Test(delivery_report, a_malformed_report_refuses_its_whole_call)

@@ -112,7 +112,7 @@ Test(egress, large_bodies_of_one_owner_leave_room_for_others)
 		cr_expect_eq(start_all(egress, ALL), SHARE, "owner %u", i);
 	}
 	owner.b[0] = ALL / SHARE;
-	cr_expect_eq(start_all(egress, 1), 0, "all together have a bound, too");
+	cr_expect_eq(start_all(egress, 1), 0, "all together have a limit too");
 	body = small;
 	for (; owner.b[0] > 0; owner.b[0]--)
 		cr_expect_eq(start_all(egress, 1), 1);

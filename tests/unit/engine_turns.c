@@ -258,7 +258,7 @@ Test(engine_turns, restart_the_timers_session_if_a_request_fails)
 	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
 	send_calls(TIMER);
 	turn();
-	cr_expect_eq(read_packets(TIMER), 0, "of no epoch: it says hello");
+	cr_expect_eq(read_packets(TIMER), 0, "without an epoch: it sends HELLO");
 	hello(TIMER);
 	turn();
 	cr_expect(engine_issuer_up(engine));
@@ -296,7 +296,7 @@ Test(engine_turns, ignore_a_timer_that_cannot_be_welcomed)
 	is_deaf[NEXT_TIMER] = true;
 	hello_of(NEXT_TIMER, begun + 10);
 	turn();
-	cr_expect(timer_is(TIMER), "the one before stays");
+	cr_expect(timer_is(TIMER), "the previous one stays");
 	is_deaf[NEXT_TIMER] = false;
 	hello_of(NEXT_TIMER, begun + 10);
 	turn();
@@ -313,7 +313,7 @@ Test(engine_turns, keep_everything_after_a_repeated_hello)
 	hello_of(TIMER, begun);
 	turn();
 	(void)read_packets(TIMER);
-	cr_expect_eq(fetch_asked, 0, "it has been asked already");
+	cr_expect_eq(fetch_asked, 0, "the request was already sent");
 	hello(TIMER);
 	turn();
 	(void)read_packets(TIMER);
@@ -375,12 +375,12 @@ Test(engine_turns, create_passes_until_the_issuer_is_silent_for_too_long)
 	cr_expect_eq(create("a"), OK);
 	uint64_t seq = store_decided_seq(store);
 	pass_time(1);
-	cr_expect_eq(create("a"), ERR_RESOURCE_CONFLICT, "what is wrong with it comes first");
+	cr_expect_eq(create("a"), ERR_RESOURCE_CONFLICT, "the request's own fault is reported first");
 	cr_expect_eq(create("b"), ERR_PASS_PROVIDER_UNAVAILABLE);
 	cr_expect_eq(store_decided_seq(store), seq, "nothing is stored");
 	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
 	send_calls(TIMER);
-	cr_expect_eq(create("b"), OK, "it is heard in the same turn");
+	cr_expect_eq(create("b"), OK, "its heartbeat is read in the same turn");
 }
 
 Test(engine_turns, create_no_passes_while_the_issuer_is_paused)

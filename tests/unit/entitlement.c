@@ -150,7 +150,8 @@ Test(entitlement, is_counted_from_creation_to_end)
 	expect_counts(1, 1, 0, 0);
 	cr_expect_str_eq(available(FAMILY, 511), "");
 	cr_expect(!expiry_passed(s.view, account, (wall_us){512}, &passed) && passed == 0);
-	cr_expect(!entitlement_held(s.view, account, PASS, FAMILY, &held) && held == 1, "it was once had");
+	cr_expect(!entitlement_held(s.view, account, PASS, FAMILY, &held) && held == 1,
+	          "it was assigned before");
 	store(account, row = some('y', FAMILY, 0));
 	after = row;
 	after.state = ENTITLEMENT_REPLACED;

@@ -120,7 +120,7 @@ Test(generation, rises_when_a_subscription_is_deactivated)
 	cr_expect_eq(set_active(false), OK);
 	cr_expect_eq(stored().generation, 2, "it was inactive");
 	cr_expect_eq(set_active(true), OK);
-	cr_expect(stored().generation == 2 && stored().active, "nothing is brought back, nothing discarded");
+	cr_expect(stored().generation == 2 && stored().active, "it neither restores nor discards deliveries");
 	cr_expect_eq(set_active(false), OK);
 	cr_expect_eq(stored().generation, 3);
 }
@@ -151,7 +151,7 @@ Test(generation, of_an_inactive_subscription_stays_when_webhooks_are_switched_of
 {
 	cr_expect_eq(set_active(false), OK);
 	cr_expect_eq(switch_webhooks(false), OK);
-	cr_expect_eq(stored().generation, 2, "it has nothing that waits");
+	cr_expect_eq(stored().generation, 2, "it has no pending deliveries");
 }
 
 Test(generation, is_deleted_with_the_subscription)

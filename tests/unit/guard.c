@@ -338,7 +338,7 @@ Test(guard, returns_the_framing_of_the_body)
 	cr_expect_eq(head.hidden_count, 1);
 	head = (struct head){0};
 	cr_assert_eq(guard_take(&head, span_str("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")), OK);
-	cr_expect_not(head.expects, "HTTP/1.0 knows of no interim answer");
+	cr_expect_not(head.expects, "HTTP/1.0 has no interim answers");
 }
 
 /* A head whose target or only header has `fill` letters. Beyond the limit the message names it. */

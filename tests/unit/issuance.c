@@ -29,7 +29,7 @@ Test(issuance, fetches_one_url_once_for_all_passes_of_an_account)
 	want(a, 1, "u");
 	want(a, 2, "u");
 	cr_assert_str_eq(asked(&id), "u");
-	cr_assert_str_eq(asked(NULL), "u", "the other account's");
+	cr_assert_str_eq(asked(NULL), "u", "it belongs to the other account");
 	cr_assert_str_eq(asked(NULL), "");
 	issuance_fetched(&issuance, id, OK, span_str(""), now);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -50,7 +50,7 @@ Test(issuance, gives_each_image_its_own_time_limit)
 	issuance_fetched(&issuance, id, OK, span_str(""), now);
 	want(a, 7, "banner");
 	pass_ms(ISSUANCE_TRY_MS);
-	cr_expect_null(next(), "the banner was not asked for yet");
+	cr_expect_null(next(), "the banner was not requested yet");
 	cr_assert_str_eq(asked(&id), "banner");
 	pass_ms(ISSUANCE_TRY_MS);
 	cr_expect_not_null(next());
@@ -87,7 +87,7 @@ Test(issuance, retries_temporary_failures_and_fails_in_the_end)
 	cr_expect_eq(now.v - begun.v, ISSUANCE_TRY_MS * US_PER_MS);
 	cr_expect_eq(tries, ISSUANCE_TRY_MS / FETCH_REST_MS);
 	leave(a, 7);
-	cr_expect_str_eq(asked(NULL), "", "nobody wants it");
+	cr_expect_str_eq(asked(NULL), "", "no pass waits for it");
 }
 
 Test(issuance, fails_images_that_never_answer_and_repeats_lost_fetches)
@@ -133,7 +133,7 @@ Test(issuance, retries_a_templates_images_after_a_pause)
 	cr_expect_null(why);
 	issuance_rest(&issuance, template, now);
 	put_template(1);
-	cr_assert_not_null((template = next()), "another file, another turn");
+	cr_assert_not_null((template = next()), "another file gets another try");
 	issuance_rest(&issuance, template, now);
 	must(!template_images_del(s.view, a, 1));
 	seen();
@@ -160,7 +160,7 @@ Test(issuance, counts_no_time_of_a_fetch_without_a_slot)
 	create(a, 7);
 	want(a, 7, "u");
 	pass_ms(2 * ISSUANCE_TRY_MS);
-	cr_expect_null(next(), "it was never asked for");
+	cr_expect_null(next(), "it was never requested");
 	for (unsigned i = 0; i < 2 * ISSUANCE_TRY_MS / FETCH_REST_MS; i++) {
 		cr_assert_str_eq(asked(&id), "u");
 		issuance_fetched(&issuance, id, ERR_OVERLOADED, span_str(""), now);
@@ -181,7 +181,7 @@ Test(issuance, repeats_fetches_with_another_timer)
 	issuance_forget_asked(&issuance);
 	cr_expect_str_eq(asked(&id), "u");
 	issuance_fetched(&issuance, old, ERR_IMAGE_REFUSED, span_str("late"), now);
-	cr_expect_null(next(), "the old one's word says nothing");
+	cr_expect_null(next(), "the old timer's answer is ignored");
 	issuance_fetched(&issuance, id, OK, span_str(""), now);
 	cr_expect_not_null(next());
 }
@@ -200,7 +200,7 @@ Test(issuance, answers_waiting_requests_at_the_end_or_their_deadline)
 	pass_ms(1);
 	cr_expect_eq(told(), 21);
 	cr_expect_not(wait_for(a, 2, 22), "its time is over");
-	cr_expect_not(wait_for(a, 1, 13), "it is gone");
+	cr_expect_not(wait_for(a, 1, 13), "the pass has left");
 }
 
 Test(issuance, limits_waiting_requests)

@@ -12,7 +12,7 @@ Test(issuance_turns, alternates_accounts_with_a_limit_of_images_each)
 	wants_number(b, 0);
 	for (uint32_t i = 1; i < FETCHES_ACCOUNT_MAX; i++)
 		wants_number(a, i);
-	cr_expect_null(next(), "the account has all it may");
+	cr_expect_null(next(), "the account has reached its limit");
 	leave(a, 3);
 	wants_number(a, FETCHES_ACCOUNT_MAX);
 	cr_expect_null(next());
@@ -93,7 +93,7 @@ Test(issuance_turns, counts_no_time_while_an_image_waits_for_a_slot)
 		cr_assert(pass && why && pass->number == 0);
 		leave(pass->account->id, 0);
 	}
-	cr_expect_null(next(), "what was never asked for has all its time");
+	cr_expect_null(next(), "an image that was not requested has its full time");
 }
 
 Test(issuance_turns, gives_accounts_with_hanging_images_half_of_the_slots)
@@ -143,7 +143,7 @@ Test(issuance_turns, queues_images_of_a_hanging_host_last)
 	cr_expect_str_eq(asked(NULL), "https://dead.example/2", "nothing else is there to ask for");
 	want(a, DEAD, "https://good.example/");
 	cr_expect_str_eq(asked(NULL), "https://good.example/");
-	cr_expect_eq(hang_once(), FETCHES_AGAIN_MAX - 2, "half of the places are left");
+	cr_expect_eq(hang_once(), FETCHES_AGAIN_MAX - 2, "half of the slots are free");
 }
 
 Test(issuance_turns, gives_a_hanging_host_one_slot_beside_new_images)
@@ -176,7 +176,7 @@ Test(issuance_turns, retries_temporary_failures_while_new_images_arrive)
 	cr_assert_str_eq(asked(&first), "a0");
 	issuance_fetched(&issuance, first, ERR_IMAGE_UNREACHABLE, span_str("busy"), now);
 	wants_number(a, FETCHES_ACCOUNT_MAX);
-	cr_assert_str_eq(asked(&id), "a1", "the first rests");
+	cr_assert_str_eq(asked(&id), "a1", "the first one waits before its retry");
 	pass_ms(FETCH_REST_MS);
 	cr_expect_str_eq(asked(NULL), "a0");
 	cr_expect_str_eq(asked(NULL), "a2");

@@ -72,7 +72,7 @@ Test(issuing, row_of_another_form_is_damage)
 	cr_expect_eq(issuing_read(span_of(bytes, 51), &row), ERR_DAMAGED);
 	bytes[1] = 0;
 	bytes[15] = 0x80;
-	cr_expect_eq(issuing_read(span_of(bytes, 51), &row), ERR_DAMAGED, "a time before all time");
+	cr_expect_eq(issuing_read(span_of(bytes, 51), &row), ERR_DAMAGED, "a negative time");
 	bytes[15] = 0;
 	bytes[4] = 0;
 	cr_expect_eq(issuing_read(span_of(bytes, 48), &row), ERR_DAMAGED, "nothing to fetch");

@@ -145,7 +145,7 @@ Test(notifications, several_end_in_one_command)
 		add(account, i, i);
 	for (uint32_t i = 0; i < 60; i++)
 		cr_assert_eq(notification_end(s.view, account, i, NOTIFICATION_SENT, (wall_us){99}), OK);
-	cr_expect_eq(s.staged.count, 62, "what is due, one row of columns, the counts");
+	cr_expect_eq(s.staged.count, 62, "the due row, one row of columns, the counts");
 	scratch_save(&s);
 	cr_assert_eq(notification_tally_get(s.view, account, &tally), OK);
 	cr_expect(tally.counts[NOTIFICATION_SENT] == 60 && tally.counts[NOTIFICATION_SCHEDULED] == 4);
@@ -165,7 +165,7 @@ Test(notifications, come_due_in_order)
 	cr_assert_eq(notification_due_from(s.view, &due), OK);
 	for (uint8_t i = 0; i < 8; i++) {
 		cr_expect_eq(due.at.v, times[i]);
-		cr_expect_eq(places[due.number], i, "of one time in the order of making");
+		cr_expect_eq(places[due.number], i, "those of one time in order of creation");
 		cr_assert_eq(notification_due_next(s.view, &due), OK);
 	}
 	cr_expect(due.account.b[0] == 'c' && due.at.v == 6);
@@ -455,6 +455,6 @@ Test(notifications, one_account_is_not_delayed_by_many_of_another)
 	add_many(after, 1, 1, INT64_MAX);
 	cr_expect_eq(send_some(1000, &more), 9);
 	cr_expect_eq(queue.count, 1, "the other has nothing left");
-	cr_expect_geq(send_some(1000, &more), 55, "nobody waits");
+	cr_expect_geq(send_some(1000, &more), 55, "no account waits");
 	due_free(&queue);
 }

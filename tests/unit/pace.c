@@ -79,7 +79,7 @@ Test(pace, stalled_and_dripping_connections_are_slow)
 		cr_expect_not(pace_is_slow(&moves, at_ms(ms)), "%d", (int)ms);
 	}
 	cr_expect(pace_holds(&moves, at_ms(6001), moves.last));
-	cr_expect(pace_is_slow(&moves, at_ms(6001)), "it was quick, and stands still now");
+	cr_expect(pace_is_slow(&moves, at_ms(6001)), "it was quick and is now stalled");
 	cr_expect(pace_holds(&still, at_ms(5100), 7 + PACE_BYTES));
 	cr_expect_not(pace_is_slow(&still, at_ms(5100)), "it moves again");
 }

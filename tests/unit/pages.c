@@ -87,7 +87,7 @@ Test(pages, a_page_size_of_zero_crashes_only_once)
 	for (size_t head = 0; head < HEADS; head++)
 		file_write(&test_dir, "db/data.mdb", head * PAGE + PAGE_SIZE_AT, span_of("\0\0\0\0", 4));
 	cr_expect_eq(in_child(open_in_child, NULL), -SIGFPE);
-	cr_expect_eq(trust_now(), CLEAN_MARK_NONE, "the next start would die of it again");
+	cr_expect_eq(trust_now(), CLEAN_MARK_NONE, "the next start would crash again");
 }
 
 Test(pages, a_failed_assertion_ends_the_trust_too)

@@ -103,7 +103,7 @@ static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
 Test(pass_issue, accepts_recent_images_and_those_of_its_own_time)
 {
 	cr_expect_null(missing_at(1000, 1000, 1000 + IMAGE_FRESH_S - 1));
-	cr_expect_null(missing_at(1000, 1000, 100000), "fetched since it began, however long ago that is");
+	cr_expect_null(missing_at(1000, 1000, 100000), "fetched since the creation, however long ago");
 	cr_expect_null(missing_at(1000, 999, 100000));
 	cr_expect_null(missing_at(1000, 1001, 1000 + IMAGE_FRESH_S - 1), "fetched for another");
 	cr_expect_str_eq(missing_at(1000, 1001, 1000 + IMAGE_FRESH_S), "logo");

@@ -53,7 +53,7 @@ Test(peers, each_has_the_limit)
 	for (unsigned round = 0; round < 3; round++) {
 		cr_expect(peers_enter(peers, &a, 2) && peers_enter(peers, &a, 2));
 		cr_expect_not(peers_enter(peers, &a, 2));
-		cr_expect(peers_enter(peers, &b, 2), "another's is another's");
+		cr_expect(peers_enter(peers, &b, 2), "another address has its own limit");
 		peers_leave(peers, &a);
 		cr_expect(peers_enter(peers, &a, 2));
 		peers_leave(peers, &a);

@@ -26,7 +26,7 @@ Test(query, decodes_percent_and_plus)
 	uint8_t out[4];
 	size_t  size;
 	cr_expect_not(percent_decode(span_of("%41", 2), true, out, &size),
-	              "what lies beyond the text is not read");
+	              "bytes beyond the text are not read");
 }
 
 Test(query, gives_pairs_in_order_and_then_ends)
@@ -73,5 +73,5 @@ Test(query, accepts_the_forms_of_an_array)
 		cr_expect(span_is(name, rows[i].name), "%s", rows[i].text);
 	}
 	struct span cut = span_of("status[]", 7);
-	cr_expect_eq(query_cut_form(&cut), QUERY_BROKEN, "what lies beyond the text is not read");
+	cr_expect_eq(query_cut_form(&cut), QUERY_BROKEN, "bytes beyond the text are not read");
 }

@@ -60,8 +60,8 @@ Test(rate, no_limit_needs_no_bucket)
 Test(rate, a_changed_limit_applies_to_the_next_request)
 {
 	cr_assert_eq(let_through(1, 100, 0, 10), 10);
-	cr_assert_eq(let_through(1, 2, 1, 10), 2, "lowered, what was left does not count");
-	cr_assert_eq(let_through(1, 100, 2, 10), 0, "raised, it has to be earned");
+	cr_assert_eq(let_through(1, 2, 1, 10), 2, "after a reduction the rest does not count");
+	cr_assert_eq(let_through(1, 100, 2, 10), 0, "after an increase it has to be earned");
 	cr_assert_eq(let_through(1, 100, 100002, 20), 10);
 }
 

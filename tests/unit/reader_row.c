@@ -166,7 +166,7 @@ Test(reader_row, named_ones_have_a_limit)
 	cr_expect_eq(name_one("another", &outcome), ERR_INVALID_INPUT);
 	cr_expect(span_is(outcome.field, "id"));
 	cr_expect_eq(name_one("silent", &outcome), ERR_INVALID_INPUT, "it would have its first name");
-	cr_expect_eq(name_one("last", &outcome), OK, "another name for one that has one");
+	cr_expect_eq(name_one("last", &outcome), OK, "another name for a named reader");
 	cr_assert_eq(scan_tally_get(s.view, account, &tally), OK);
 	cr_expect(tally.readers == 2 && tally.readers_named == READERS_NAMED_MAX);
 	cr_expect_eq(delete_one("last"), OK);
@@ -201,5 +201,5 @@ Test(reader_row, reports_damage)
 	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED);
 	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_of("\2\0\0\0\1\0\0\0", 8)));
 	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED,
-	             "its name is another's");
+	             "its name belongs to another");
 }

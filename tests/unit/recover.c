@@ -215,7 +215,8 @@ Test(recover, catching_up_ends_at_its_target_and_can_be_stopped)
 	cr_assert_eq(db_begin(db), OK);
 	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, &progress), ERR_STOPPED);
 	cr_expect_gt(progress.done, 0);
-	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, NULL), OK, "rows say what they are to be: again");
+	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, NULL), OK,
+	             "the rows have the expected values again");
 	cr_expect_eq(db_commit(db, &to), OK);
 	db_close(&db);
 	close(fd);

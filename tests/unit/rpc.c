@@ -396,7 +396,7 @@ Test(rpc_session, is_established_only_by_its_own_welcome)
 	begun = first;
 	callee_welcomes(EPOCH, 100, 1000);
 	later.v += US_PER_SEC;
-	cr_assert(callee_gets(FRAME_HELLO), "again: that was none to it");
+	cr_assert(callee_gets(FRAME_HELLO), "again: the first was no welcome for it");
 	cr_expect_eq(rpc_state(rpc), RPC_HELLO);
 	first = begun;
 	callee_welcomes(EPOCH, 100, 1000);
@@ -414,7 +414,8 @@ Test(rpc, sends_receipts)
 	cr_expect_eq(frame.taken, 0);
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 1000);
 	cr_assert(pump_until_ends(1));
-	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK, "too little to be told at once");
+	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK,
+	             "too few bytes for an immediate receipt");
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, RECEIPT_EVERY_BYTES);
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_expect_eq(frame.count, 0);
@@ -426,7 +427,7 @@ Test(rpc, sends_receipts)
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_expect_eq(frame.count, 1);
-	cr_expect_eq(frame.taken, callee_sent, "told along with a call");
+	cr_expect_eq(frame.taken, callee_sent, "the receipt is sent with a call");
 }
 
 Test(rpc, sends_a_receipt_on_request)

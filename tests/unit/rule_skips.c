@@ -19,7 +19,7 @@ Test(rule_skips, are_counted_by_rule_and_together)
 	cr_expect_eq(rule_skips_of(&skips, rule_of(1, 7)), 0);
 	for (unsigned i = 1; i <= 3; i++)
 		cr_expect_eq(rule_skips_add(&skips, rule_of(1, 7)), i);
-	cr_expect_eq(rule_skips_add(&skips, rule_of(2, 7)), 1, "of the same place");
+	cr_expect_eq(rule_skips_add(&skips, rule_of(2, 7)), 1, "with the same slot");
 	cr_expect_eq(rule_skips_of(&skips, rule_of(1, 7)), 3);
 	cr_expect_eq(rule_skips_of(&skips, rule_of(2, 7)), 1);
 	cr_expect_eq(rule_skips_of(&skips, rule_of(3, 7)), 0);
@@ -32,6 +32,7 @@ Test(rule_skips, of_rules_beyond_the_limit_only_the_sum_is_kept)
 		cr_assert_eq(rule_skips_add(&skips, rule_of(i, UINT32_MAX - i / 2)), 1);
 	cr_expect_eq(rule_skips_add(&skips, rule_of(RULES_SKIPPING_MAX, 0)), 0);
 	cr_expect_eq(rule_skips_of(&skips, rule_of(RULES_SKIPPING_MAX, 0)), 0);
-	cr_expect_eq(rule_skips_add(&skips, rule_of(5, UINT32_MAX - 2)), 2, "those that are there go on");
+	cr_expect_eq(rule_skips_add(&skips, rule_of(5, UINT32_MAX - 2)), 2,
+	             "existing ones continue to be counted");
 	cr_expect_eq(atomic_load(&skips.all), RULES_SKIPPING_MAX + 2);
 }

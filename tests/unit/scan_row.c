@@ -151,7 +151,7 @@ Test(scan_row, is_deleted_once)
 	want.deleted = true;
 	cr_assert_neq(want.reader, 0);
 	want.reader = 0;
-	cr_expect(same(&got, &want), "what it was stays, but its reader");
+	cr_expect(same(&got, &want), "its fields stay, except the reader");
 	cr_assert_eq(scan_tally_get(s.view, account, &after), OK);
 	cr_expect_eq(after.made, tally.made);
 	cr_expect_eq(after.counts[want.verdict], tally.counts[want.verdict] - 1);

@@ -221,7 +221,7 @@ Test(segment, unfinished_is_removed_by_the_next)
 	create(1);
 	file_write(&test_dir, "next.tmp", 0, span_str("half"));
 	expect_range(OK, 1, 1);
-	cr_expect_eq(fstatat(test_dir.fd, "next.tmp", &st, 0), 0, "a start that is refused changes nothing");
+	cr_expect_eq(fstatat(test_dir.fd, "next.tmp", &st, 0), 0, "a refused start changes nothing");
 	create(2);
 	cr_expect_neq(fstatat(test_dir.fd, "next.tmp", &st, 0), 0);
 	cr_expect_eq(opens(&dir, 2), OK);

@@ -93,7 +93,7 @@ Test(session, a_record_has_half_of_the_waiting_calls)
 	hear(0, UINT32_MAX);
 	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MAX);
 	open_as(0, ROLE_HTTP);
-	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN, "begun anew");
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN, "it restarted");
 	hear(0, 200);
 	cr_expect_eq(sessions_share(&sessions), 130);
 	struct peer peer = peer_of(1);
@@ -140,8 +140,8 @@ Test(session, a_successor_ends_the_sessions_before_it)
 	sessions_succeed(&sessions, open_hello(4, &second));
 	cr_expect_not(is_open(1));
 	cr_expect(is_open(2) && is_open(3) && is_open(4));
-	cr_expect(sessions_outdate(&sessions, &first), "left behind by one that is no more");
-	cr_expect_not(sessions_outdate(&sessions, &second), "its own, again");
+	cr_expect(sessions_outdate(&sessions, &first), "sent by a process that has ended");
+	cr_expect_not(sessions_outdate(&sessions, &second), "its own messages again");
 	cr_expect_not(sessions_outdate(&sessions, &other));
 }
 

@@ -39,7 +39,7 @@ static inline void expect_refused(const struct test_dir *at, bool may_format, en
 	cr_expect_eq(shop_open(at, may_format, &store, &report), want);
 	cr_expect_null(store);
 	cr_expect(strstr(report.what, what), "%s instead of %s", report.what, what);
-	cr_expect(test_dir_same(at, &before), "something was changed");
+	cr_expect(test_dir_same(at, &before), "a file was changed");
 	test_dir_remove(&before);
 }
 

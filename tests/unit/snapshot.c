@@ -446,7 +446,7 @@ Test(snapshot, erased_data_disappears_from_snapshots_and_journal)
 	cr_expect_geq(state.journal_first_segment, 2);
 	save_at(2000, span_str("segment_begun"), 2000);
 	usleep(1500000);
-	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "it is forgotten");
+	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "the data has disappeared");
 	snapshotter_state(store_keeper(store), &state);
 	cr_expect_eq(state.snapshot_seq, before);
 	expect_all(1);

@@ -100,7 +100,7 @@ Test(statuses, follow_every_change)
 		for (unsigned i = chance_below(&state, 1 + turn); i; i--)
 			change(chance_below(&state, made));
 		scratch_commit(&s);
-		cr_expect_eq(look(), first, "they are kept");
+		cr_expect_eq(look(), first, "they are cached");
 		if (turn % 4 == 0) fill(chance_below(&state, MORE / 16));
 	}
 }
@@ -114,7 +114,7 @@ Test(statuses, are_read_after_a_start)
 	scratch_reopen(&s);
 	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
 	const struct statuses *first = look();
-	cr_expect_eq(look(), first, "they are kept");
+	cr_expect_eq(look(), first, "they are cached");
 }
 
 /* Only rows that were written are read again. */
@@ -135,8 +135,8 @@ Test(statuses, read_again_only_written_rows)
 	cr_assert_eq(db_reader_begin(reader), OK);
 	cr_assert_eq(statuses_take(kept, reader, account, made, &statuses), OK);
 	cr_expect_eq(memcmp(&statuses->rows[0], &odd, sizeof odd), 0, "the row before is not read");
-	cr_expect_eq(memcmp(&statuses->rows[2], &odd, sizeof odd), 0, "the row behind is not read");
-	cr_expect_neq(memcmp(&statuses->rows[1], &odd, sizeof odd), 0, "the row is");
+	cr_expect_eq(memcmp(&statuses->rows[2], &odd, sizeof odd), 0, "the row after it is not read");
+	cr_expect_neq(memcmp(&statuses->rows[1], &odd, sizeof odd), 0, "the row itself is read");
 	statuses_give(kept, &statuses);
 	db_reader_end(reader);
 }

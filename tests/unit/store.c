@@ -107,7 +107,7 @@ Test(store, a_callback_before_any_change_can_end_the_opening)
 		cr_expect_eq(store_open(&at, (wall_us){1}, &store, &report), ERR_STOPPED);
 		cr_expect_null(store);
 		cr_expect_eq(asked, 1);
-		cr_expect(test_dir_same(&test_dir, &before), "something was changed");
+		cr_expect(test_dir_same(&test_dir, &before), "a file was changed");
 		test_dir_remove(&before);
 	}
 	open_ok(&test_dir);
@@ -312,7 +312,7 @@ Test(store, requests_a_commit_after_some_bytes)
 	cr_expect_leq(records, FEW + 1);
 	cr_assert_eq(store_commit(store), OK);
 	save(0, VALUE);
-	cr_expect_not(store_wants_commit(store), "counted anew");
+	cr_expect_not(store_wants_commit(store), "counted again");
 }
 
 Test(store, readers_see_commits_and_the_writer_its_own_changes)

@@ -231,5 +231,6 @@ Test(subscription, five_may_be_active_and_one_for_a_url)
 	cr_expect_eq(subscription_check_active(&account, &outcome, &row),
 	             ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL);
 	row.id.b[0] = 4;
-	cr_expect_eq(subscription_check_active(&account, &outcome, &row), OK, "it is not its own neighbour");
+	cr_expect_eq(subscription_check_active(&account, &outcome, &row), OK,
+	             "it does not conflict with itself");
 }

@@ -64,7 +64,7 @@ Test(template, omits_absent_members)
 	    "{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"k\",\"type\":\"url\"}]}");
 	cr_expect(!t->qr && !t->has_min_balance && t->name_field.size == 0 && t->counter == NULL);
 	cr_expect(!t->fields[0].required && !t->fields[0].locked && t->fields[0].max_length == 0);
-	cr_expect(span_is(t->fields[0].label, "k"), "a label is the key where there is none");
+	cr_expect(span_is(t->fields[0].label, "k"), "without a label the key is used");
 	t = good("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[],\"qr\":null,\"name_field\":null,"
 	         "\"appearance\":null,\"min_balance\":null}");
 	cr_expect_eq(t->field_count, 0);

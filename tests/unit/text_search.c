@@ -53,7 +53,7 @@ static void finds_what_each_holds(struct span q, bool is_first_part)
 		total += want;
 	}
 	cr_expect_eq(selection.total, total);
-	cr_expect_eq(bits[TEXTS / 64] >> TEXTS % 64, 0, "there is nothing behind the last");
+	cr_expect_eq(bits[TEXTS / 64] >> TEXTS % 64, 0, "there is nothing after the last");
 }
 
 /* As if there had been no memory for the caches. */

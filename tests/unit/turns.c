@@ -80,7 +80,7 @@ Test(turns, an_account_alone_does_not_wait)
 	cr_expect_eq(take(), 0);
 	now.v += TURN_OTHERS_US + 1;
 	turns_heard(&turns, big, now);
-	cr_expect_eq(take(), 1, "the other has gone");
+	cr_expect_eq(take(), 1, "the other account has no calls");
 }
 
 Test(turns, a_calls_wait_is_limited)
@@ -126,7 +126,7 @@ Test(turns, debtors_beyond_the_table_count_as_light)
 	hear();
 	account.b[9] = DEBTORS_MAX;
 	turns_charge(&turns, account, (dur_us){1000}, now);
-	cr_expect(turns_defer(&turns, account, now), "those that are free have made room");
+	cr_expect(turns_defer(&turns, account, now), "accounts without debt have freed their places");
 	cr_expect_eq(turns.debtor_count, 2);
-	cr_expect_eq(take(), 7, "what waits is not lost");
+	cr_expect_eq(take(), 7, "waiting calls are not lost");
 }

@@ -329,8 +329,8 @@ Test(url, has_one_normal_form)
 		cr_expect(span_is(buffer_span(&out), rows[i].want), "%s: %.*s", rows[i].text, (int)out.size,
 		          (char *)out.at);
 		cr_expect_eq(url_normal(buffer_span(&out), &again), OK, "%s", rows[i].want);
-		cr_expect(span_equal(buffer_span(&out), buffer_span(&again)), "the form of a form: %s",
-		          rows[i].want);
+		cr_expect(span_equal(buffer_span(&out), buffer_span(&again)),
+		          "the normal form of a normal form: %s", rows[i].want);
 		buffer_free(&out);
 		buffer_free(&again);
 	}

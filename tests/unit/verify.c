@@ -94,7 +94,7 @@ static void look(const struct test_dir *there)
 	struct test_dir  before;
 	test_dir_copy(there, &before);
 	cr_assert_eq(look_at(&at, false, 0), OK);
-	cr_expect(test_dir_same(there, &before), "looking has changed something");
+	cr_expect(test_dir_same(there, &before), "the verification changed a file");
 	test_dir_remove(&before);
 }
 
@@ -423,7 +423,7 @@ Test(verify, reports_a_missing_journal_only_where_one_is_required)
 {
 	struct shard_dir at = shop_place(&test_dir, true);
 	cr_assert_eq(look_at(&at, false, 0), OK);
-	cr_expect_eq(seen.faults.count, 0, "a place that may be made into a store: %s", seen.faults.texts[0]);
+	cr_expect_eq(seen.faults.count, 0, "a directory that may become a store: %s", seen.faults.texts[0]);
 	at.may_format = false;
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect(is_told("journal and snapshots: missing"), "%s", seen.faults.texts[0]);

@@ -72,7 +72,7 @@ Test(wakeup, is_noticed_before_its_descriptor_is_readable)
 	cr_expect(wakeup_clear(&wakeup));
 	write_a_ring();
 	cr_expect(is_readable(0));
-	cr_expect_not(wakeup_clear(&wakeup), "it was heard");
+	cr_expect_not(wakeup_clear(&wakeup), "it was noticed");
 	expect_rest();
 }
 

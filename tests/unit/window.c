@@ -65,7 +65,7 @@ Test(window, counts_until_the_peer_has_received)
 	window_sent(window, 1000);
 	cr_expect_eq(window->held, 3000);
 	cr_expect(window_received(window, 400));
-	cr_expect(window_received(window, 300), "told earlier, read later");
+	cr_expect(window_received(window, 300), "reported earlier, read later");
 	cr_expect_eq(window->held, 2600);
 	cr_expect(window_received(window, 1000));
 	cr_expect_eq(window->held, 2000);
@@ -102,7 +102,7 @@ Test(window, ends_with_its_last_user)
 	window_close(mine);
 	window_leave(&mine);
 	cr_expect_eq(all.held, 5);
-	cr_expect_eq(window_wait(readers, 1, soon(1000)), ERR_OVERLOADED, "nobody is there to get it");
+	cr_expect_eq(window_wait(readers, 1, soon(1000)), ERR_OVERLOADED, "no peer is there to receive it");
 	window_leave(&readers);
 	cr_expect_eq(all.held, 0);
 }
