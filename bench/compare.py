@@ -39,7 +39,7 @@ HOOK_NUMBERS = ("per_s", "of_ceiling", "cpu_us")
 
 
 def of_samples(row, samples, names):
-    """Of one row's samples, by these names, what is a number in any of them."""
+    """The numbers of one row's samples that have these names."""
     for name in names:
         values = [sample[name] for sample in samples if isinstance(sample.get(name), (int, float))]
         if values:
@@ -124,7 +124,7 @@ def of_run(result):
                 yield f"{part}: {row}", number, values
 
 
-# Of each program: whether a result is of it, and its reader.
+# For each program: a check whether a result is its own, and its reader.
 FORMS = {
     "run": (lambda result: "parts" in result, of_run),
     "rates": (lambda result: "variations" in result, of_rates),
@@ -148,7 +148,7 @@ def is_of(looks, result):
 
 
 def result_of(data, where):
-    """What a program has measured, or wrote; `where` names it in errors. Wrong: it is of another form."""
+    """What a program has measured or written; `where` names it in errors. Raises Wrong for another form."""
     data = json.loads(json.dumps(data))  # numbers as names become texts, as in a file
     form = next((form for form, (looks, _) in FORMS.items() if isinstance(data, dict) and is_of(looks, data)), None)
     if not form:
@@ -168,7 +168,7 @@ def of_printed(text, where):
 
 
 def part_of(run, form, where):
-    """The part of a whole run that one program has measured. Wrong: there is none."""
+    """The part of a whole run that one program has measured. Raises Wrong if there is none."""
     begin = f"{form}: "
     numbers = {(row[len(begin):], number): values for (row, number), values in run.numbers.items() if row.startswith(begin)}
     if not numbers:
@@ -177,8 +177,8 @@ def part_of(run, form, where):
 
 
 def read(path, form=None):
-    """The result in a file; of a whole run, if `form` is one of its parts, that part. Wrong: the file cannot be read, is no
-    result, or is one of another program than `form`."""
+    """The result in a file; of a whole run, if `form` is one of its parts, that part. Raises Wrong if the file cannot
+    be read, has no result, or has one of another program than `form`."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -215,7 +215,8 @@ def line_of(key, values, others):
 
 
 def table_of(this, other):
-    """Heads and lines of what both have. Wrong: they are of two programs, or have nothing in common."""
+    """Heads and lines of the numbers that both have. Raises Wrong for results of two programs, or without a common
+    number."""
     if this.form != other.form:
         raise Wrong(f"one is a result of bench/{this.form}, the other of bench/{other.form}")
     lines = [line_of(key, values, other.numbers[key]) for key, values in this.numbers.items() if key in other.numbers]
@@ -225,21 +226,21 @@ def table_of(this, other):
 
 
 def facts_of(this, other):
-    """Lines of what the two were measured on, where that differs."""
+    """The facts of the two measurements that differ."""
     return [f"{name + ':':<12} other {other.facts.get(name, '-')}; this {this.facts.get(name, '-')}"
             for name in FACTS if this.facts.get(name) != other.facts.get(name)]
 
 
 def missing_of(this, other):
-    """Rows of one that the other does not have."""
+    """Rows of one that the other lacks."""
     ours, others = ([*dict.fromkeys(row for row, _ in one.numbers)] for one in (this, other))
     return [f"missing in {name}: {row}" for name, whole, part in (("other", ours, others), ("this", others, ours))
             for row in whole if row not in part]
 
 
 def print_both(this, other, print_table):
-    """Prints the two side by side. Wrong: they cannot be compared, or rows are missing in one; then the others were
-    printed."""
+    """Prints the two side by side. Raises Wrong if they cannot be compared, or if one lacks rows; the others are
+    printed first."""
     heads, lines = table_of(this, other)
     if facts := facts_of(this, other):
         print("\n" + "\n".join(facts))

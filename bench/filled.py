@@ -1,4 +1,4 @@
-"""A service with a population: its accounts, its passes, and how the load generator asks for all of them."""
+"""A service with a population: its accounts and passes, and options that make the load generator use all of them."""
 
 import os
 
@@ -6,11 +6,11 @@ import bench
 import operators
 from bench import Failed, say
 
-LAWS = ("uniform", "zipf")  # by which the account of a request is drawn
+LAWS = ("uniform", "zipf")  # how the account of a request is drawn
 
 
 def let_scan(ask, account_id):
-    """Every scan succeeds, however soon after another. `ask` gives a command of the operator."""
+    """Switches off the double-scan window, so that every scan succeeds. `ask` runs an operator command."""
     ask("account", "set", account_id, "--double-scan-window", "0s")
 
 
@@ -24,7 +24,7 @@ def make_account(template_path):
 
 
 def keys_of(stampede, accounts):
-    """A file with an API key of each of so many accounts; the first is the one that the service has already."""
+    """A file with an API key of each account; the first is the account that the service already has."""
     path = f"{stampede.data}.keys"
     made = operators.each_of(os.path.dirname(stampede.program), stampede.data, range(accounts - 1),
                              make_account(stampede.template_path))
@@ -34,7 +34,7 @@ def keys_of(stampede, accounts):
 
 
 class Filled:
-    """A service that has a population. `fill` is the report of the filling."""
+    """A service with a population. `fill` is the load generator's report of the filling."""
 
     def __init__(self, options, stampede, population):
         self.population, self.keys_path = population, None
@@ -48,7 +48,7 @@ class Filled:
         return {"keys": self.keys_path} if self.keys_path else {}
 
     def asked(self, law="uniform"):
-        """Options of the load generator, by their names, that make it ask for passes of all accounts."""
+        """Options of the load generator, by name, that make it use the passes of all accounts."""
         if law not in LAWS:
             raise Failed(f"there is no law {law}")
         return {"passes": self.population.each, **self.keys(), **({"accounts": law} if self.keys_path else {})}

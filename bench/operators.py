@@ -1,4 +1,4 @@
-"""Commands of the operator, by processes that do not begin again for each command."""
+"""Commands of the operator, run by processes that are not started again for each command."""
 
 import concurrent.futures
 import json
@@ -16,7 +16,7 @@ COMMAND_SECONDS_MAX = 120
 
 
 class Operator:
-    """Gives commands by a process of its own."""
+    """Runs commands in a process of its own."""
 
     def __init__(self, build, data):
         self.commands, self.data = Commands(f"{build}/{PROGRAM}"), data
@@ -33,7 +33,7 @@ class Operator:
 
 
 def each_of(build, data, items, act, threads=4):
-    """The results of act(operator, item), in the order of the items; each thread has an operator."""
+    """The results of act(operator, item), in the order of the items. Each thread has its own operator."""
     own, operators, lock = threading.local(), [], threading.Lock()
 
     def run(item):

@@ -11,7 +11,7 @@ class Population(NamedTuple):
 
     @property
     def each(self):
-        """Passes in each account: p0, p1 and so on."""
+        """The number of passes in each account: p0, p1 and so on."""
         return self.passes // self.accounts
 
     @property
@@ -24,12 +24,12 @@ class Population(NamedTuple):
 
     @property
     def text(self):
-        """As read() takes it."""
+        """The text that read() accepts."""
         return f"{self.passes}/{self.accounts}" if self.accounts > 1 else str(self.passes)
 
     @property
     def place(self):
-        """The name of a directory."""
+        """The name of its directory."""
         return self.text.replace("/", "-")
 
     def plain(self):
@@ -38,12 +38,12 @@ class Population(NamedTuple):
 
 
 def population_of(row):
-    """Of a row of a report's JSON; rows of older reports have one account."""
+    """The population of a row of a report's JSON; rows of older reports have one account."""
     return Population(row["passes"], row.get("accounts", 1))
 
 
 def read(text):
-    """A population of its text. ValueError: the text is no population."""
+    """Parses a population. Raises ValueError if the text is invalid."""
     numbers = [int(word) for word in text.split("/")]
     found = Population(*numbers) if len(numbers) <= 2 else None
     if not found or min(found) < 1 or found.accounts > ACCOUNTS_MAX or found.passes % found.accounts:

@@ -41,7 +41,7 @@ TABLES = (
 
 
 def values_of(cell):
-    """The least, the median and the most; a median alone; or nothing."""
+    """The minimum, median and maximum; a median alone; or nothing."""
     found = CELL.match(cell)
     if not found:
         return []
@@ -54,7 +54,7 @@ def cells_of(line):
 
 
 def numbers_of(heads, cells):
-    """Of one line of a table: its numbers by (row, number)."""
+    """The numbers of one line of a table, by (row, number)."""
     by_title = dict(zip(heads, cells))
     for table in TABLES:
         if all(name in by_title for name in table.names):
@@ -65,7 +65,7 @@ def numbers_of(heads, cells):
 
 
 def read(text):
-    """Facts, of which the first of a name counts, and numbers by (row, number)."""
+    """Facts, of which the first of each name counts, and numbers by (row, number)."""
     facts, numbers, heads = {}, {}, None
     for line in text.splitlines():
         if not line.startswith("|"):

@@ -1,5 +1,5 @@
-"""Every operation that accepts a body: its fields from the OpenAPI document, and a body that succeeds. The
-hostile-body tests derive their bodies from it."""
+"""Every operation that accepts a body: its fields from the OpenAPI document, and a body that succeeds. The hostile-body
+tests derive their bodies from it."""
 import json
 
 from contract import contract
@@ -18,9 +18,9 @@ def code_of(field):
 
 
 class Operation:
-    """`fields` maps a body's fields to the kinds of value that they accept. `good` is a body that succeeds. `path`
-    is the route with the ids of IDS filled in. `ignored` are fields whose value is not checked. `bare` operations
-    need no body."""
+    """`fields` maps a body's fields to the kinds of value that they accept. `good` is a body that succeeds. `path` is
+    the route with the ids of IDS filled in. `ignored` are fields whose value is not checked. `bare` operations need no
+    body."""
 
     def __init__(self, route, schema, good, required=None, bare=False, never_null=()):
         self.method, self.pattern, self.good, self.bare = route.method, route.path, good, bare
