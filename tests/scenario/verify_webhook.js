@@ -1,5 +1,5 @@
-// Reads one JSON object a line, {secret, headers, body}, and says of each what the public verifier says: ok, or why not.
-// Its directory is in NODE_PATH.
+// Reads one JSON object a line, {secret, headers, body}, and prints the public verifier's result for each: ok, or the
+// error. NODE_PATH has the verifier's directory.
 const { Webhook } = require("standardwebhooks");
 const lines = require("fs").readFileSync(0, "utf8").split("\n").filter(Boolean);
 for (const line of lines) {
