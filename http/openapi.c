@@ -281,7 +281,7 @@ static void put_paths(struct document *document)
 
 static const char about[] =
     "Digital wallet passes, their loyalty balance, rewards and webhooks.\n\n"
-    "HEAD works wherever GET does. A path that is none is 404 ROUTE_NOT_FOUND; a method that a path does not "
+    "HEAD works wherever GET does. An unknown path is 404 ROUTE_NOT_FOUND; a method that a path does not "
     "take is "
     "405 METHOD_NOT_ALLOWED, with those that it takes in Allow. In a body, null for an optional member is as "
     "good as "

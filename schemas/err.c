@@ -39,8 +39,7 @@ const char *err_message(enum err err)
 
 const char *err_message_of_field(enum err err)
 {
-	return err == ERR_INVALID_REQUEST ? "The value is none of those that the field takes."
-	                                  : err_message(err);
+	return err == ERR_INVALID_REQUEST ? "The field does not take this value." : err_message(err);
 }
 
 /* Set by a process that keeps a log; called once at most. */

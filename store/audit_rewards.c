@@ -52,7 +52,7 @@ static enum err judge_reward(struct auditor *auditor, const struct reward *row)
 		audit_fault(auditor, TABLE_REWARD, "reward %u, but %u have been made", row->family,
 		            auditor->family_count);
 	if (!slug_is_valid(row->slug))
-		audit_fault(auditor, TABLE_REWARD, "reward %u has a slug that is none", row->family);
+		audit_fault(auditor, TABLE_REWARD, "reward %u has a slug of a wrong form", row->family);
 	enum err err = judge_slug(auditor, row);
 	return err ? err : judge_newest(auditor, row);
 }

@@ -71,7 +71,7 @@ static enum err judge_reader(struct auditor *auditor, const struct scans_seen *s
 	enum err                  err = view_get(auditor->reader, TABLE_READER_NUMBER, key_span(&key), &id);
 	if (err && !audit_is_fault(err)) return err;
 	if (err || !reader || !span_equal(id, rows->rest))
-		audit_fault(auditor, TABLE_READER, "an id leads to reader %u, which is none of it",
+		audit_fault(auditor, TABLE_READER, "an id leads to reader %u, which has another id",
 		            row.number);
 	else if (row.scans != reader->scans)
 		audit_fault(auditor, TABLE_READER, "reader %u: %u scans, there are %u", row.number, row.scans,
@@ -111,7 +111,8 @@ static enum err audit_names(struct auditor *auditor, struct scans_seen *seen)
 		err = view_get(auditor->reader, TABLE_READER, rows.row.key, &value);
 		if (err && !audit_is_fault(err)) return err;
 		if (!is_good || err || reader_row_read(value, &found) || found.number != row.number)
-			audit_fault(auditor, TABLE_READER_NAME, "a name that is none, or of nobody");
+			audit_fault(auditor, TABLE_READER_NAME,
+			            "a name of a wrong form, or of an unknown reader");
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }

@@ -129,7 +129,7 @@ static bool is_one_of(const char *form, const char *value)
 static bool check_form(struct check *check, const char *name, const char *form, const char *value)
 {
 	if (!is_choice(form) || is_one_of(form, value)) return true;
-	snprintf(check->why, USAGE_WHY, "%s%s%.40s is none of %s", name, *name ? ": " : "", value, form);
+	snprintf(check->why, USAGE_WHY, "%s%s%.40s is not one of %s", name, *name ? ": " : "", value, form);
 	return false;
 }
 

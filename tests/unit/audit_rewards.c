@@ -257,7 +257,7 @@ static const struct breakage breakages[] = {
     B(key, "table reward, " ACCOUNT "a row of a wrong form"),
     B(times, "reward 1 has impossible times"),
     B(family, "reward 4, but 3 have been made"),
-    B(slug_form, "reward 1 has a slug that is none"),
+    B(slug_form, "reward 1 has a slug of a wrong form"),
     B(slug, "reward 1 is not found by its slug"),
     B(no_slug, "reward 1 is not found by its slug"),
     B(newest, "reward 1 has no version 2 that can be read"),

@@ -88,12 +88,12 @@ Test(usage, names_the_fault)
 	    {"--name NAME [--rewards]", "--rewards", "--name is missing"},
 	    {"--name NAME [--rewards]", "--name", "--name wants a value"},
 	    {"--name NAME [--rewards]", "--name x --rewards=on", "--rewards takes no value"},
-	    {"ACCOUNT [--rewards on|off]", "a --rewards maybe", "--rewards: maybe is none of on|off"},
-	    {"ACCOUNT [--rewards on|off]", "a --rewards=", "--rewards:  is none of on|off"},
+	    {"ACCOUNT [--rewards on|off]", "a --rewards maybe", "--rewards: maybe is not one of on|off"},
+	    {"ACCOUNT [--rewards on|off]", "a --rewards=", "--rewards:  is not one of on|off"},
 	    {"ACCOUNT (--pass P | --audience ID)", "a", "--pass or --audience is missing"},
 	    {"ACCOUNT --pass P...", "a", "--pass is missing"},
 	    {"FILE...", "", "FILE is missing"},
-	    {"ACCOUNT installed|gone", "a eaten", "eaten is none of installed|gone"},
+	    {"ACCOUNT installed|gone", "a eaten", "eaten is not one of installed|gone"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
