@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { VERSION = 3, NAME_TEXT = 32 };
+enum { NAME_TEXT = 32 };
 static const char kind[] = "stampede-backup";
 
 static const char *shard_line(uint32_t shard, const char *what, char name[NAME_TEXT])
@@ -21,7 +21,7 @@ void backup_write(const struct backup *backup, struct buffer *out)
 	char name[NAME_TEXT], created[RFC3339_TEXT];
 	rfc3339_text(backup->created, created);
 	buffer_clear(out);
-	lines_number(out, kind, VERSION);
+	lines_number(out, kind, BACKUP_VERSION);
 	lines_hex(out, "lineage", backup->lineage, sizeof backup->lineage);
 	lines_lineages(out, "earlier", &backup->earlier);
 	lines_number(out, "shards", backup->shards);
@@ -50,7 +50,7 @@ static void read_shard(struct lines *lines, uint32_t i, struct backup_shard *sha
 enum err backup_read(struct span text, struct backup *backup)
 {
 	struct lines lines;
-	enum err     err = lines_begin(&lines, text, kind, VERSION);
+	enum err     err = lines_begin(&lines, text, kind, BACKUP_VERSION);
 	*backup = (struct backup){.shards = 0};
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", backup->lineage, sizeof backup->lineage);
@@ -65,6 +65,18 @@ enum err backup_read(struct span text, struct backup *backup)
 		read_shard(&lines, i, &backup->of[i]);
 	if ((err = lines_finish(&lines))) return err;
 	return placement == PLACEMENT_VERSION ? OK : ERR_UNSUPPORTED;
+}
+
+void backup_refusal(struct span text, char why[VERSION_TEXT])
+{
+	uint64_t found = 0;
+	(void)lines_version(text, kind, &found);
+	if (found == BACKUP_VERSION)
+		snprintf(why, VERSION_TEXT,
+		         "The backup's manifest places accounts by a rule that this program does not know: "
+		         "restore it with the program that wrote it");
+	else
+		version_refusal(VERSION_OF_BACKUP, "The backup's manifest", found, BACKUP_VERSION, why);
 }
 
 void backup_place_text(uint64_t device, uint64_t inode, char text[BACKUP_PLACE_TEXT])

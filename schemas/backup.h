@@ -3,6 +3,7 @@
 #include "schemas/limits.h"
 #include "schemas/lineages.h"
 #include "schemas/master_key.h"
+#include "schemas/version.h"
 
 /* BACKUP/manifest: describes a backup, written last. A backup has
  *   manifest, master.key, shards/N/{manifest, data.mdb}
@@ -17,7 +18,7 @@ struct backup_shard {
 	uint8_t  sha256[32];
 };
 
-enum { BACKUP_MANIFEST_BYTES_MAX = 16 << 10 };
+enum { BACKUP_MANIFEST_BYTES_MAX = 16 << 10, BACKUP_VERSION = 3 };
 struct backup {
 	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory that was backed up */
 	struct lineages     earlier;                /* earlier lineages of that directory */
@@ -31,6 +32,9 @@ void backup_write(const struct backup *backup, struct buffer *out);
 
 /* Errors: ERR_DAMAGED (malformed, wrong checksum), ERR_UNSUPPORTED (another version or placement). */
 must_check enum err backup_read(struct span text, struct backup *backup);
+
+/* The sentence about a text that backup_read() refuses with ERR_UNSUPPORTED. */
+void backup_refusal(struct span text, char why[VERSION_TEXT]);
 
 /* Identifies the directory of a backup as "device:inode". The requester and the writer compare it: in different
  * mount namespaces one name may mean two directories. */

@@ -4,15 +4,13 @@
 
 #include "schemas/limits.h"
 
-/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id */
-enum { VERSION = 4, VERSION_WITHOUT_KEY = 3 };
+/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id; 4: journal of version 1 */
 static const char kind[] = "stampede-data";
 
 void identity_write(const struct identity *identity, struct buffer *out)
 {
-	must(identity->has_key_id);
 	buffer_clear(out);
-	lines_number(out, kind, VERSION);
+	lines_number(out, kind, IDENTITY_VERSION);
 	lines_hex(out, "lineage", identity->lineage, sizeof identity->lineage);
 	lines_lineages(out, "earlier", &identity->earlier);
 	lines_hex(out, "master_key", identity->key_id, sizeof identity->key_id);
@@ -23,17 +21,13 @@ void identity_write(const struct identity *identity, struct buffer *out)
 
 enum err identity_read(struct span text, struct identity *identity)
 {
-	struct identity read = {.has_key_id = true};
+	struct identity read = {.shards = 0};
 	struct lines    lines;
-	enum err        err = lines_begin(&lines, text, kind, VERSION);
-	if (err == ERR_UNSUPPORTED) {
-		err = lines_begin(&lines, text, kind, VERSION_WITHOUT_KEY);
-		read.has_key_id = false;
-	}
+	enum err        err = lines_begin(&lines, text, kind, IDENTITY_VERSION);
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", read.lineage, sizeof read.lineage);
 	lines_take_lineages(&lines, "earlier", &read.earlier);
-	if (read.has_key_id) lines_take_hex(&lines, "master_key", read.key_id, sizeof read.key_id);
+	lines_take_hex(&lines, "master_key", read.key_id, sizeof read.key_id);
 	uint64_t shards = lines_take_number(&lines, "shards");
 	uint64_t state = lines_take_number(&lines, "formatted");
 	if ((err = lines_finish(&lines))) return err;
@@ -42,4 +36,11 @@ enum err identity_read(struct span text, struct identity *identity)
 	read.state = (enum identity_state)state;
 	*identity = read;
 	return OK;
+}
+
+void identity_refusal(struct span text, char why[VERSION_TEXT])
+{
+	uint64_t found = 0;
+	(void)lines_version(text, kind, &found);
+	version_refusal(VERSION_OF_DATA, "identity", found, IDENTITY_VERSION, why);
 }

@@ -1,28 +1,30 @@
 #pragma once
 #include "schemas/lineages.h"
 #include "schemas/master_key.h"
+#include "schemas/version.h"
 
 #include <stdbool.h>
 
 /* DIR/identity: the identity of a data directory. Text in lines (lines.h):
- *   stampede-data=4 / lineage=<32 hex> / earlier=<32 hex each> / master_key=<16 hex> / shards=<n> / formatted=<0|1|2> /
+ *   stampede-data=5 / lineage=<32 hex> / earlier=<32 hex each> / master_key=<16 hex> / shards=<n> / formatted=<0|1|2> /
  *   crc=<8 hex>
- * Version 3 has no `master_key`; it is read, and the next successful start writes version 4.
  * `formatted` is the state: 0, new: a shard without files creates them; 1, whole: every shard has its files, and a
  * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
+enum { IDENTITY_VERSION = 5 };
 enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
 
 struct identity {
 	uint8_t             lineage[LINEAGE_BYTES];
 	struct lineages     earlier; /* lineages of the backups that it was restored from, and theirs */
 	uint8_t             key_id[MASTER_KEY_ID];
-	bool                has_key_id; /* false: read from version 3 */
 	uint32_t            shards;
 	enum identity_state state;
 };
 
-/* Writes version 4; the identity must have its master key's id. */
 void identity_write(const struct identity *identity, struct buffer *out);
 
 /* Errors: ERR_DAMAGED (malformed, wrong checksum), ERR_UNSUPPORTED (another version). */
 must_check enum err identity_read(struct span text, struct identity *identity);
+
+/* The sentence about a text that identity_read() refuses with ERR_UNSUPPORTED. */
+void identity_refusal(struct span text, char why[VERSION_TEXT]);

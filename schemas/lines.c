@@ -111,18 +111,30 @@ void lines_take_hex(struct lines *lines, const char *name, uint8_t *bytes, size_
 	lines->failed = true;
 }
 
-enum err lines_begin(struct lines *lines, struct span text, const char *kind, uint64_t version)
+/* Opens a whole text and takes its first line. */
+static bool open_whole(struct lines *lines, struct span text, const char *kind, uint64_t *version)
 {
 	uint8_t sum[4];
-	if (text.size < LAST_LINE) return ERR_DAMAGED;
+	if (text.size < LAST_LINE) return false;
 	struct span  body = span_of(text.at, text.size - LAST_LINE);
 	struct lines last = {.left = span_of(text.at + body.size, LAST_LINE)};
 	lines_take_hex(&last, "crc", sum, sizeof sum);
-	if (last.failed || last.left.size || get_be32(sum) != crc32c(0, body.at, body.size))
-		return ERR_DAMAGED;
+	if (last.failed || last.left.size || get_be32(sum) != crc32c(0, body.at, body.size)) return false;
 	*lines = (struct lines){.left = body};
-	uint64_t found = lines_take_number(lines, kind);
-	if (lines->failed) return ERR_DAMAGED;
+	*version = lines_take_number(lines, kind);
+	return !lines->failed;
+}
+
+bool lines_version(struct span text, const char *kind, uint64_t *version)
+{
+	struct lines lines;
+	return open_whole(&lines, text, kind, version);
+}
+
+enum err lines_begin(struct lines *lines, struct span text, const char *kind, uint64_t version)
+{
+	uint64_t found;
+	if (!open_whole(lines, text, kind, &found)) return ERR_DAMAGED;
 	return found == version ? OK : ERR_UNSUPPORTED;
 }
 

@@ -15,6 +15,9 @@ struct lines {
 	bool        failed;
 };
 
+/* The version in the first line of a whole text of that kind; false: it is none, or its checksum does not hold. */
+bool lines_version(struct span text, const char *kind, uint64_t *version);
+
 /* Errors: ERR_DAMAGED (the checksum, or no such file), ERR_UNSUPPORTED (another version). */
 must_check enum err lines_begin(struct lines *lines, struct span text, const char *kind, uint64_t version);
 struct span         lines_take_text(struct lines *lines, const char *name);

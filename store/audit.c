@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { KEY_REST = 16, KEY_VALUE = 48, APPLIED_VALUE = 52, SWITCHES_KNOWN = 7 };
+enum { KEY_REST = 16, KEY_VALUE = 48, SWITCHES_KNOWN = 7 };
 
 /* The tables whose keys begin with an account. */
 static bool is_account_table(enum table table)
@@ -32,7 +32,8 @@ static enum err audit_meta(struct auditor *auditor)
 	static const struct {
 		const char *name;
 		size_t      size;
-	} known[] = {{"applied", APPLIED_VALUE},
+	} known[] = {{"applied", APPLIED_BYTES},
+	             {"applied", APPLIED_BYTES_1},
 	             {"clock_offset", 8},
 	             {"issuer_paused", 1},
 	             {"erased", 8},

@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { TEXT_MAX = 256, BOOT_TEXT = 36, SUM_TEXT = 16 };
-static const char tables[] = "db/data.mdb", mark[] = "trust";
+static const char tables[] = "db/data.mdb", mark[] = "trust", kind[] = "stampede-trust=";
 /* Larger tables are trusted without the checksum: reading all of them would exceed the time for a stop. */
 static const int64_t sum_bytes_max = INT64_C(16) << 30;
 
@@ -45,8 +47,9 @@ static enum err mark_text(int shard_fd, const struct stat *st, bool clean, char 
 	char     boot[BOOT_TEXT + 1] = "any", sum[SUM_TEXT] = "none";
 	enum err err = clean ? sum_text(shard_fd, st, sum) : boot_id(boot);
 	if (err) return err;
-	int n = snprintf(text, TEXT_MAX, "stampede-trust=1 state=%s boot=%s device=%ju inode=%ju sum=%s",
-	                 clean ? "clean" : "open", boot, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, sum);
+	int n = snprintf(text, TEXT_MAX, "%s%d state=%s boot=%s device=%ju inode=%ju sum=%s", kind,
+	                 CLEAN_MARK_VERSION, clean ? "clean" : "open", boot, (uintmax_t)st->st_dev,
+	                 (uintmax_t)st->st_ino, sum);
 	n += snprintf(text + n, (size_t)(TEXT_MAX - n), " crc=%08" PRIx32, crc32c(0, text, (size_t)n));
 	snprintf(text + n, (size_t)(TEXT_MAX - n), "%*s\n", TEXT_MAX - 2 - n, "");
 	return OK;
@@ -63,6 +66,29 @@ static enum err read_mark(int shard_fd, char text[TEXT_MAX])
 	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err; /* no marker, or a malformed one */
 }
 
+/* The version of a marker whose checksum, the last thing in it, holds; 0: it is none. */
+static uint64_t version_of(const char text[TEXT_MAX])
+{
+	const char *crc = strstr(text, " crc=");
+	char        sum[SUM_TEXT + 8];
+	if (strncmp(text, kind, strlen(kind)) || !crc) return 0;
+	snprintf(sum, sizeof sum, " crc=%08" PRIx32, crc32c(0, text, (size_t)(crc - text)));
+	return strncmp(crc, sum, strlen(sum)) ? 0 : strtoull(text + strlen(kind), NULL, 10);
+}
+
+static bool is_known(const char text[TEXT_MAX])
+{
+	uint64_t version = version_of(text);
+	return version == 0 || version == CLEAN_MARK_VERSION;
+}
+
+void clean_mark_refusal(int shard_fd, char why[VERSION_TEXT])
+{
+	char text[TEXT_MAX];
+	if (read_mark(shard_fd, text)) text[0] = 0;
+	version_refusal(VERSION_OF_DATA, mark, version_of(text), CLEAN_MARK_VERSION, why);
+}
+
 enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mark)
 {
 	struct stat st;
@@ -74,6 +100,7 @@ enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mar
 	if ((err = read_mark(shard_fd, text))) return err;
 	bool clean = strstr(text, " state=clean ") != NULL;
 	if (!text[0]) return OK;
+	if (!is_known(text)) return ERR_UNSUPPORTED;
 	if ((err = mark_text(shard_fd, &st, clean, want)))
 		return clean && err == ERR_IO ? OK : err; /* unreadable */
 #ifdef FAULT_TRUST_ANY

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/err.h"
+#include "schemas/version.h"
 
 #include <stdbool.h>
 
@@ -9,11 +10,15 @@
  * all of data.mdb, once everything is synced.
  * Text: `stampede-trust=1 state=… boot=… device=… inode=… sum=… crc=…`.
  * `shard_fd` is the directory with `trust` and db/data.mdb. Errors: ERR_IO, ERR_NO_MEMORY, ERR_STORAGE_FULL. */
+enum { CLEAN_MARK_VERSION = 1 };
 enum clean_mark { CLEAN_MARK_NONE, CLEAN_MARK_OPEN, CLEAN_MARK_CLEAN };
 
 /* *clean_mark is OPEN if tables exist and the marker names this boot and this very file: the tables are as a process
- * left them. It is CLEAN if the marker says so and the checksum holds. *present: data.mdb exists. */
+ * left them. It is CLEAN if the marker says so and the checksum holds. *present: data.mdb exists.
+ * Errors: also ERR_UNSUPPORTED: a marker of an unknown version, whose own checksum holds; clean_mark_refusal() has the
+ * sentence about it. */
 must_check enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mark);
+void                clean_mark_refusal(int shard_fd, char why[VERSION_TEXT]);
 
 /* Writes the marker for db/data.mdb in its present state, creating the file if missing. Clean requires that no
  * process writes to the tables. */

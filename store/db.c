@@ -124,18 +124,19 @@ enum err db_begin(struct db *db)
 }
 
 static const struct span applied_key = {(const uint8_t *)"applied", 7};
-enum { APPLIED_BYTES = 52 };
+enum { APPLIED_AT = APPLIED_BYTES - APPLIED_BYTES_1, APPLIED_SEQ_AT = APPLIED_AT + 16 };
 
 enum err db_commit(struct db *db, const struct applied *applied)
 {
-	uint8_t value[APPLIED_BYTES];
-	put_le64(value, applied->segment);
-	put_le64(value + 8, applied->offset);
-	put_le64(value + 16, applied->seq);
-	put_le64(value + 24, applied->epoch);
-	put_le64(value + 32, (uint64_t)applied->now.v);
-	put_le64(value + 40, applied->record_offset);
-	put_le32(value + 48, applied->chain);
+	uint8_t value[APPLIED_BYTES], *at = value + APPLIED_AT;
+	put_le32(value, TABLES_VERSION);
+	put_le64(at, applied->segment);
+	put_le64(at + 8, applied->offset);
+	put_le64(at + 16, applied->seq);
+	put_le64(at + 24, applied->epoch);
+	put_le64(at + 32, (uint64_t)applied->now.v);
+	put_le64(at + 40, applied->record_offset);
+	put_le32(at + 48, applied->chain);
 	enum err err = row_put(db, TABLE_META, applied_key, span_of(NULL, 0), span_of(value, sizeof value));
 	drop_cursors(&db->writer);
 	if (err) return err;
@@ -144,17 +145,28 @@ enum err db_commit(struct db *db, const struct applied *applied)
 	return db_err(mdb_txn_commit(txn));
 }
 
+/* 0: no value of ours. */
+static uint32_t tables_version(struct span value)
+{
+	if (value.size == APPLIED_BYTES_1) return 1;
+	return value.size >= APPLIED_AT ? get_le32(value.at) : 0;
+}
+
 enum err applied_read(struct span value, struct applied *applied)
 {
-	if (value.size != APPLIED_BYTES) return ERR_DAMAGED;
+	uint32_t version = tables_version(value);
+	if (version == 0) return ERR_DAMAGED;
+	if (version > TABLES_VERSION) return ERR_UNSUPPORTED;
+	if (value.size != (version > 1 ? APPLIED_BYTES : APPLIED_BYTES_1)) return ERR_DAMAGED;
+	const uint8_t *at = value.at + (version > 1 ? APPLIED_AT : 0);
 	*applied = (struct applied){
-	    .segment = get_le64(value.at),
-	    .offset = get_le64(value.at + 8),
-	    .seq = get_le64(value.at + 16),
-	    .epoch = get_le64(value.at + 24),
-	    .now = {(int64_t)get_le64(value.at + 32)},
-	    .record_offset = get_le64(value.at + 40),
-	    .chain = get_le32(value.at + 48),
+	    .segment = get_le64(at),
+	    .offset = get_le64(at + 8),
+	    .seq = get_le64(at + 16),
+	    .epoch = get_le64(at + 24),
+	    .now = {(int64_t)get_le64(at + 32)},
+	    .record_offset = get_le64(at + 40),
+	    .chain = get_le32(at + 48),
 	};
 	return OK;
 }
@@ -166,6 +178,13 @@ enum err db_applied(struct view *view, struct applied *applied)
 	return err ? err : applied_read(value, applied);
 }
 
+void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT])
+{
+	struct span value = {NULL, 0};
+	uint32_t    found = row_get(view, TABLE_META, applied_key, &value) ? 0 : tables_version(value);
+	version_refusal(VERSION_OF_DATA, file, found, TABLES_VERSION, why);
+}
+
 uint64_t db_newest_applied(struct span pages)
 {
 	uint64_t newest = 0;
@@ -174,9 +193,10 @@ uint64_t db_newest_applied(struct span pages)
 		const uint8_t *at = memmem(pages.at, pages.size, applied_key.at, applied_key.size);
 		if (!at || (size_t)(pages.at + pages.size - at) < row) break;
 		const uint8_t *value = at + applied_key.size;
+		uint64_t       seq = get_le64(value + APPLIED_SEQ_AT);
 		bool           holds = get_le32(value + APPLIED_BYTES) ==
 		             row_crc(TABLE_META, applied_key, value, APPLIED_BYTES);
-		if (holds && get_le64(value + 16) > newest) newest = get_le64(value + 16);
+		if (holds && seq > newest) newest = seq;
 		pages = span_of(value, (size_t)(pages.at + pages.size - value));
 	}
 	return newest;

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/clock.h"
+#include "schemas/version.h"
 #include "store/progress.h"
 #include "store/view.h"
 
@@ -7,6 +8,10 @@
  * views. Only store/ includes this. Rows carry their checksum; PARTED values are split and joined here. Errors:
  * ERR_IO (any LMDB failure: the process must exit), ERR_DAMAGED, ERR_NO_MEMORY. */
 struct db;
+
+/* The version of the tables is the first number of the row `applied`, since a reader looks there first. Tables of version
+ * 1 have none: their row is of another size. Both are read, and TABLES_VERSION is written. */
+enum { TABLES_VERSION = 2, APPLIED_BYTES_1 = 52, APPLIED_BYTES = 4 + APPLIED_BYTES_1 };
 
 /* The journal position that the tables include, written in the same transaction as the rows. */
 struct applied {
@@ -24,9 +29,13 @@ void                db_close(struct db **db); /* without a sync; an open transac
 must_check enum err db_begin(struct db *db); /* the write transaction */
 /* `verified`: this transaction has read, and so verified, the rows that are patched. */
 must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
-must_check enum err db_commit(struct db *db, const struct applied *applied);  /* ends it */
-must_check enum err db_applied(struct view *view, struct applied *applied);   /* NOT_FOUND: fresh */
-must_check enum err applied_read(struct span value, struct applied *applied); /* from its row in META */
+must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
+/* Errors: also ERR_NOT_FOUND: fresh tables; ERR_UNSUPPORTED: tables of an unknown version. */
+must_check enum err db_applied(struct view *view, struct applied *applied);
+/* The same, from its row in META. */
+must_check enum err applied_read(struct span value, struct applied *applied);
+/* The sentence about tables of an unknown version; `file` names them. */
+void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT]);
 /* The highest seq of an applied position found, with a valid checksum, in these pages of any data.mdb; 0: none. */
 uint64_t            db_newest_applied(struct span pages);
 must_check enum err db_sync(struct db *db); /* syncs everything to disk */

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/version.h"
 #include "store/keys.h"
 #include "store/table.h"
 
@@ -11,19 +12,21 @@
 struct dump_to {
 	bool (*line)(void *user, struct span line);
 	void *user;
+	char *why; /* VERSION_TEXT bytes, or NULL; after ERR_UNSUPPORTED: the sentence about it */
 };
 
 /* Every record of the journal below `shard_fd`, from seq `from` on, in the order of its segments:
  *   {"seq","epoch","kind","time","segment","offset","bytes","durable_seq","operations":[{"op","table","key",…},…]}
  * Other bytes appear as {"segment","offset","bytes","damaged"} or {…,"unfinished"}.
- * Errors: ERR_NOT_FOUND (no journal), ERR_IO, ERR_NO_MEMORY. */
+ * Errors: ERR_NOT_FOUND (no journal), ERR_UNSUPPORTED (a segment of an unknown version; the lines before it are
+ * shown), ERR_IO, ERR_NO_MEMORY. */
 must_check enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to);
 
 /* Every row of one table below `shard_fd` whose key begins with `prefix` (size 0: all), PARTED values joined:
  *   {"table","key":{…},"value":{…}}, or {"table","key":{…},"damaged"}
  * The tables are those in db/, or those of a snapshot's or backup's directory.
- * Errors: ERR_NOT_FOUND (no tables), ERR_DAMAGED (they cannot be opened), ERR_IO, ERR_NO_MEMORY. A damaged page may
- * kill the process. */
+ * Errors: ERR_NOT_FOUND (no tables), ERR_DAMAGED (they cannot be opened), ERR_UNSUPPORTED (their version), ERR_IO,
+ * ERR_NO_MEMORY. A damaged page may kill the process. */
 must_check enum err dump_table(int shard_fd, enum table table, struct span prefix, const struct dump_to *to);
 
 /* The table of that name, TABLE_END if there is none; all names, separated by ", ". */

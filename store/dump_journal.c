@@ -271,10 +271,19 @@ static void read_records(struct reading *self, uint64_t number, struct span byte
 	}
 }
 
+static bool has_known_version(struct reading *self, uint64_t number)
+{
+	const struct journal_dir dir = {.fd = self->dir_fd};
+	char                     why[VERSION_TEXT];
+	self->err = segment_judge_version(&dir, number, self->to->why ? self->to->why : why);
+	return !self->err;
+}
+
 static void read_segment(struct reading *self, uint64_t number)
 {
 	char        name[SEGMENT_NAME];
 	struct stat st;
+	if (!has_known_version(self, number)) return;
 	segment_name(number, name);
 	int fd = openat(self->dir_fd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {

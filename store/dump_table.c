@@ -145,6 +145,15 @@ static enum err open_tables(int shard_fd, struct db **db)
 	return err;
 }
 
+static enum err judge_version(const struct dumping *self)
+{
+	struct applied at;
+	enum err       err = db_applied(self->reader, &at);
+	if (err != ERR_UNSUPPORTED) return OK; /* damage is shown row by row */
+	if (self->to->why) db_refusal(self->reader, "data.mdb", self->to->why);
+	return err;
+}
+
 enum err dump_table(int shard_fd, enum table table, struct span prefix, const struct dump_to *to)
 {
 	struct dumping self = {.to = to, .table = table, .prefix = prefix};
@@ -153,7 +162,7 @@ enum err dump_table(int shard_fd, enum table table, struct span prefix, const st
 	enum err       err = open_tables(shard_fd, &db);
 	if (!err) err = db_reader_open(db, &arena, &self.reader);
 	if (!err && !(err = db_reader_begin(self.reader))) {
-		err = walk(&self);
+		if (!(err = judge_version(&self))) err = walk(&self);
 		db_reader_end(self.reader);
 	}
 	db_reader_close(&self.reader);

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-enum { VERSION = 1 };
 static const char kind[] = "stampede-snapshot";
 
 void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME])
@@ -16,7 +15,7 @@ void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME])
 void snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out)
 {
 	buffer_clear(out);
-	lines_number(out, kind, VERSION);
+	lines_number(out, kind, SNAPSHOT_VERSION);
 	lines_hex(out, "lineage", snapshot->lineage, sizeof snapshot->lineage);
 	lines_number(out, "shard", snapshot->shard);
 	lines_number(out, "seq", snapshot->at.seq);
@@ -36,7 +35,7 @@ enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot)
 {
 	struct lines    lines;
 	struct applied *at = &snapshot->at;
-	enum err        err = lines_begin(&lines, text, kind, VERSION);
+	enum err        err = lines_begin(&lines, text, kind, SNAPSHOT_VERSION);
 	*snapshot = (struct snapshot){.made = {0}};
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", snapshot->lineage, sizeof snapshot->lineage);
@@ -55,4 +54,11 @@ enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot)
 	snapshot->shard = (uint16_t)shard;
 	at->chain = (uint32_t)chain;
 	return lines_finish(&lines);
+}
+
+void snapshot_manifest_refusal(struct span text, enum version_of of, const char *file, char why[VERSION_TEXT])
+{
+	uint64_t found = 0;
+	(void)lines_version(text, kind, &found);
+	version_refusal(of, file, found, SNAPSHOT_VERSION, why);
 }

@@ -5,6 +5,7 @@
 #include "schemas/bytes.h"
 
 static const uint32_t magic = 0x43525453; /* "STRC" */
+enum { SUM_AT = 32 };                     /* in the head: what precedes it is summed */
 
 uint64_t record_room(uint64_t length)
 {
@@ -40,72 +41,99 @@ void record_add(struct buffer *out, const struct write *write)
 	}
 }
 
-static uint32_t chained(uint32_t chain_before, uint32_t crc)
+static uint32_t chain_of(const uint8_t *record, size_t operations_size)
 {
-	uint8_t bytes[4];
-	put_le32(bytes, crc);
-	return crc32c(chain_before, bytes, sizeof bytes);
+	return crc32c(0, record + RECORD_OUTER, RECORD_INNER + operations_size);
+}
+
+/* Goes on from the chain, so that the sum is one CRC-32C over the inner part and the head. Two sums side by side would
+ * let a flip in the one cancel a flip at the same distance from the end of the other. */
+static uint32_t sum_of(const uint8_t *record, uint32_t chain)
+{
+	return crc32c(chain, record, SUM_AT);
+}
+
+static void write_inner(uint8_t *inner, const struct record *record, size_t operations_size)
+{
+	inner[0] = RECORD_VERSION;
+	inner[1] = (uint8_t)record->kind;
+	put_le16(inner + 2, record->shard);
+	memcpy(inner + 4, record->lineage, 16);
+	put_le64(inner + 20, record->epoch);
+	put_le64(inner + 28, record->seq);
+	put_le64(inner + 36, (uint64_t)record->now.v);
+	put_le32(inner + 44, (uint32_t)operations_size);
+	put_le32(inner + 48, record->operations);
+	put_le32(inner + 52, record->chain_before);
 }
 
 void record_seal(struct buffer *out, struct record *record)
 {
 	must(!out->failed && out->size >= RECORD_HEAD);
 	uint8_t *head = out->at;
+	size_t   operations_size = out->size - RECORD_HEAD;
+	write_inner(head + RECORD_OUTER, record, operations_size);
 	put_le32(head, magic);
-	head[4] = RECORD_VERSION;
-	head[5] = (uint8_t)record->kind;
-	put_le16(head + 6, record->shard);
-	memcpy(head + 8, record->lineage, 16);
-	put_le64(head + 24, record->segment);
-	put_le64(head + 32, record->offset);
-	put_le64(head + 40, record->epoch);
-	put_le64(head + 48, record->seq);
-	put_le64(head + 56, record->durable_seq);
-	put_le64(head + 64, (uint64_t)record->now.v);
-	put_le32(head + 72, (uint32_t)(out->size - RECORD_HEAD));
-	put_le32(head + 76, record->operations);
-	put_le32(head + 80, record->chain_before);
-	put_le32(head + 84, 0);
-	uint32_t crc = crc32c(0, out->at, out->size);
-	put_le32(head + 84, crc);
-	record->chain = chained(record->chain_before, crc);
-	record->writes = span_of(out->at + RECORD_HEAD, out->size - RECORD_HEAD);
+	put_le32(head + 4, RECORD_VERSION);
+	put_le64(head + 8, record->segment);
+	put_le64(head + 16, record->offset);
+	put_le64(head + 24, record->durable_seq);
+	record->chain = chain_of(head, operations_size);
+	put_le32(head + SUM_AT, sum_of(head, record->chain));
+	record->writes = span_of(head + RECORD_HEAD, operations_size);
+}
+
+static bool is_known_form(const uint8_t *head)
+{
+	const uint8_t *inner = head + RECORD_OUTER;
+	return get_le32(head + 4) == RECORD_VERSION && inner[0] == RECORD_VERSION &&
+	       (inner[1] == RECORD_WRITES || inner[1] == RECORD_EPOCH);
 }
 
 enum err record_open(struct span bytes, struct record *record)
 {
-	static const uint8_t no_crc[4];
 	if (bytes.size < RECORD_HEAD || get_le32(bytes.at) != magic) return ERR_NOT_FOUND;
-	const uint8_t *head = bytes.at;
-	uint32_t       length = get_le32(head + 72);
+	const uint8_t *head = bytes.at, *inner = head + RECORD_OUTER;
+	uint32_t       length = get_le32(inner + 44);
 	if (length > bytes.size - RECORD_HEAD) return ERR_MALFORMED;
-	uint32_t crc = crc32c(0, head, 84);
-	crc = crc32c(crc, no_crc, sizeof no_crc);
-	crc = crc32c(crc, head + RECORD_HEAD, length);
-	if (crc != get_le32(head + 84)) return ERR_MALFORMED;
-	if (head[4] != RECORD_VERSION || (head[5] != RECORD_WRITES && head[5] != RECORD_EPOCH))
-		return ERR_UNSUPPORTED;
+	uint32_t chain = chain_of(head, length);
+	if (sum_of(head, chain) != get_le32(head + SUM_AT)) return ERR_MALFORMED;
+	if (!is_known_form(head)) return ERR_UNSUPPORTED;
 	*record = (struct record){
-	    .kind = (enum record_kind)head[5],
-	    .shard = get_le16(head + 6),
-	    .segment = get_le64(head + 24),
-	    .offset = get_le64(head + 32),
-	    .epoch = get_le64(head + 40),
-	    .seq = get_le64(head + 48),
-	    .durable_seq = get_le64(head + 56),
-	    .now = {(int64_t)get_le64(head + 64)},
-	    .operations = get_le32(head + 76),
-	    .chain_before = get_le32(head + 80),
-	    .chain = chained(get_le32(head + 80), crc),
+	    .kind = (enum record_kind)inner[1],
+	    .shard = get_le16(inner + 2),
+	    .segment = get_le64(head + 8),
+	    .offset = get_le64(head + 16),
+	    .epoch = get_le64(inner + 20),
+	    .seq = get_le64(inner + 28),
+	    .durable_seq = get_le64(head + 24),
+	    .now = {(int64_t)get_le64(inner + 36)},
+	    .operations = get_le32(inner + 48),
+	    .chain_before = get_le32(inner + 52),
+	    .chain = chain,
 	    .writes = span_of(head + RECORD_HEAD, length),
 	};
-	memcpy(record->lineage, head + 8, 16);
+	memcpy(record->lineage, inner + 4, 16);
 	return OK;
+}
+
+uint32_t record_version(struct span bytes)
+{
+	return get_le32(bytes.at + 4);
+}
+
+bool record_padding_holds(struct span bytes, const struct record *record)
+{
+	uint64_t room = record_room(record->writes.size);
+	if (room > bytes.size) return false;
+	for (uint64_t at = RECORD_HEAD + record->writes.size; at < room; at++)
+		if (bytes.at[at]) return false;
+	return true;
 }
 
 bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now)
 {
-	now->v = (int64_t)get_le64(head + 64);
+	now->v = (int64_t)get_le64(head + RECORD_OUTER + 36);
 	return get_le32(head) == magic;
 }
 

@@ -3,16 +3,22 @@
 #include "schemas/clock.h"
 #include "store/writes.h"
 
-/* One journal record: a head of RECORD_HEAD bytes and the operations. Little-endian.
- *   0 magic u32 | 4 version u8 | 5 kind u8 | 6 shard u16 | 8 lineage 16 | 24 segment u64 | 32 offset u64
- *   40 epoch u64 | 48 seq u64 | 56 durable_seq u64 | 64 now i64 (wall_us) | 72 length u32 | 76 operations u32
- *   80 chain u32 (of the record before) | 84 crc u32 (CRC-32C of head and operations, this field as zero)
+/* One journal record: a head that belongs to this disk, and an inner part that would be the same on any host.
+ * Little-endian.
+ *   head    0 magic u32 | 4 version u32 | 8 segment u64 | 16 offset u64 | 24 durable_seq u64 | 32 sum u32
+ *   inner   0 version u8 | 1 kind u8 | 2 shard u16 | 4 lineage 16 | 20 epoch u64 | 28 seq u64 | 36 now i64 (wall_us)
+ *           44 length u32 (of the operations) | 48 operations u32 (their number) | 52 chain u32 (of the record before)
+ *           56 the operations
+ * The chain of a record is the CRC-32C of its inner part. The sum is the same CRC-32C, continued over the head before
+ * the sum: one pass over all bytes gives both.
  * An operation: kind u8 | table u8 | key size u16 | key, then
  *   PUT value size u32 | value      DEL nothing      PATCH count u8 | count times (offset u16 | size u16 | bytes) */
 enum {
-	RECORD_HEAD = 88,
+	RECORD_OUTER = 36, /* the head */
+	RECORD_INNER = 56, /* the inner part without the operations */
+	RECORD_HEAD = RECORD_OUTER + RECORD_INNER,
 	RECORD_ALIGN = 4096, /* records begin here, so that a synced sector is never written again */
-	RECORD_VERSION = 1,
+	RECORD_VERSION = 2,  /* of both parts */
 };
 enum record_kind { RECORD_WRITES = 1, RECORD_EPOCH = 2 };
 
@@ -32,11 +38,11 @@ struct record {
 /* The bytes that a record with `length` bytes of operations takes in a segment. */
 uint64_t record_room(uint64_t length);
 
-/* Begins a record in an empty buffer with space for the head. Operations are then appended. */
+/* Begins a record in an empty buffer with space for what precedes the operations. Operations are then appended. */
 void record_begin(struct buffer *out);
 void record_add(struct buffer *out, const struct write *write);
 
-/* Writes head and checksum over the record in `out`; sets record->chain. The buffer must not have failed. */
+/* Writes what precedes the operations in `out`, with the sum; sets record->chain. The buffer must not have failed. */
 void record_seal(struct buffer *out, struct record *record);
 
 /* Reads the record at the beginning of `bytes`, which may be longer. Verifies form and checksum only.
@@ -44,7 +50,14 @@ void record_seal(struct buffer *out, struct record *record);
  * (intact, but of another version). */
 must_check enum err record_open(struct span bytes, struct record *record);
 
-/* The time in a record's head. Verifies nothing. Errors: false (nothing was written here). */
+/* Its version, if record_open() gives ERR_UNSUPPORTED. */
+uint32_t record_version(struct span bytes);
+
+/* Are the bytes between the record's end and the next block zeros, as they were written? `bytes` begins with the
+ * record. False also if they are not all there. */
+bool record_padding_holds(struct span bytes, const struct record *record);
+
+/* The time of the record that begins with these bytes. Verifies nothing. Errors: false (nothing was written here). */
 bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now);
 
 /* Takes the next operation off `writes`; patches live in `arena`.

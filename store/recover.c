@@ -146,6 +146,8 @@ static enum err begin_at(struct db *db, uint64_t first, struct position *at, str
 	*at = (struct position){0}; /* before the first record of segment 1 */
 	if (err == ERR_NOT_FOUND)
 		return first <= 1 ? OK : damage(report, "tables without a position", first, 0, 0);
+	if (err == ERR_UNSUPPORTED) db_refusal(db_view(db, NULL, NULL), "db/data.mdb", report->what);
+	if (err == ERR_UNSUPPORTED) return err;
 	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
 	report->last_now = applied.now;
 	*at = position_of(&applied);
@@ -210,6 +212,7 @@ enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t fl
 	if (last == 0) return check_floor(end, floor_seq, report);
 	if (!(err = check_joint(&recovery->scan, at, first, report)))
 		err = judge_tail(recovery, floor_seq, report);
+	if (err == ERR_UNSUPPORTED && !report->what[0]) scan_refusal(&recovery->scan, report->what);
 	if (recovery->scan.foreign) return damage_of_others(report, recovery->scan.refused);
 	if (err == ERR_DAMAGED && !report->what[0])
 		damage(report, "journal damaged before acknowledged records", end->segment, end->offset,

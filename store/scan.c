@@ -2,6 +2,7 @@
  * first mismatch ends the walk; the rest is then searched for proof that a record is missing rather than unfinished. */
 #include "store/scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,6 +19,20 @@ void scan_end(struct scan *scan)
 	for (unsigned i = 0; i < 2; i++)
 		free(scan->kept[i].bytes);
 	*scan = (struct scan){.dir = scan->dir};
+}
+
+void scan_refusal(const struct scan *scan, char why[VERSION_TEXT])
+{
+	char name[SEGMENT_NAME], what[SEGMENT_NAME + 20];
+	if (segment_judge_version(scan->dir, scan->refused, why)) return;
+	segment_name(scan->refused, name);
+	snprintf(what, sizeof what, "a record in journal/%s", name);
+	if (scan->version != RECORD_VERSION)
+		version_refusal(VERSION_OF_DATA, what, scan->version, RECORD_VERSION, why);
+	else
+		snprintf(why, VERSION_TEXT,
+		         "%s is of a kind that this program does not know: use the program that wrote it",
+		         what);
 }
 
 static struct scanned *find(struct scan *scan, uint64_t number)
@@ -79,11 +94,16 @@ static enum err load(struct scan *scan, uint64_t number)
 }
 
 /* The record at an offset of the current segment, if it belongs to this shard, lineage and place. */
-static enum err at_place(const struct scan *scan, uint64_t offset, struct record *record)
+static enum err at_place(struct scan *scan, uint64_t offset, struct record *record)
 {
 	const struct scanned *here = scan->here;
 	if (offset >= here->size) return ERR_NOT_FOUND;
-	enum err err = record_open(span_of(here->bytes + offset, (size_t)(here->size - offset)), record);
+	struct span bytes = span_of(here->bytes + offset, (size_t)(here->size - offset));
+	enum err    err = record_open(bytes, record);
+	if (err == ERR_UNSUPPORTED) {
+		scan->refused = here->segment;
+		scan->version = record_version(bytes);
+	}
 	if (err) return err;
 	bool ours = record->shard == scan->dir->shard && !memcmp(record->lineage, scan->dir->lineage, 16) &&
 	            record->segment == here->segment && record->offset == offset;

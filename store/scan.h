@@ -12,7 +12,8 @@ struct scan {
 		uint64_t size;
 	} kept[2], *here;      /* the current one; NULL: none yet */
 	uint64_t last_segment; /* the highest existing one */
-	uint64_t refused;      /* one that could not be opened */
+	uint64_t refused;      /* one that could not be opened, or has a record of an unknown version */
+	uint32_t version;      /* of that record; 0: the segment's own */
 	bool     foreign;      /* since its shard, lineage or number differs */
 };
 
@@ -23,6 +24,9 @@ struct position {
 	uint64_t seq, epoch;
 	uint32_t chain;
 };
+
+/* The sentence about what was refused with ERR_UNSUPPORTED. */
+void scan_refusal(const struct scan *scan, char why[VERSION_TEXT]);
 
 void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment);
 void scan_end(struct scan *scan);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char magic[8] = "STMPJSEG", unfinished[] = "next.tmp";
-enum { VERSION = 1, HEAD_BYTES = 52, ZERO_BYTES = 1 << 17 };
+enum { HEAD_BYTES = 52, ZERO_BYTES = 1 << 17 };
 
 void segment_name(uint64_t number, char name[SEGMENT_NAME])
 {
@@ -25,7 +25,7 @@ void segment_name(uint64_t number, char name[SEGMENT_NAME])
 static void head_write(const struct journal_dir *dir, uint64_t number, uint8_t head[HEAD_BYTES])
 {
 	memcpy(head, magic, sizeof magic);
-	put_le32(head + 8, VERSION);
+	put_le32(head + 8, SEGMENT_VERSION);
 	put_le32(head + 12, dir->shard);
 	memcpy(head + 16, dir->lineage, 16);
 	put_le64(head + 32, number);
@@ -81,6 +81,27 @@ enum err segment_create(const struct journal_dir *dir, uint64_t number, struct p
 	return unlinkat(dir->fd, unfinished, 0) && !err ? ERR_IO : err;
 }
 
+/* In any version. */
+static bool head_holds(const uint8_t head[HEAD_BYTES])
+{
+	return !memcmp(head, magic, sizeof magic) && get_le32(head + 48) == crc32c(0, head, 48);
+}
+
+enum err segment_judge_version(const struct journal_dir *dir, uint64_t number, char why[VERSION_TEXT])
+{
+	char    name[SEGMENT_NAME], path[SEGMENT_NAME + 8];
+	uint8_t head[HEAD_BYTES];
+	segment_name(number, name);
+	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) return OK;
+	bool whole = pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head && head_holds(head);
+	close(fd);
+	if (!whole || get_le32(head + 8) == SEGMENT_VERSION) return OK;
+	snprintf(path, sizeof path, "journal/%s", name);
+	version_refusal(VERSION_OF_DATA, path, get_le32(head + 8), SEGMENT_VERSION, why);
+	return ERR_UNSUPPORTED;
+}
+
 enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, uint64_t *bytes)
 {
 	char     name[SEGMENT_NAME];
@@ -91,8 +112,8 @@ enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, 
 	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	off_t end = lseek(fd, 0, SEEK_END);
 	if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head) goto out;
-	if (memcmp(head, magic, sizeof magic) || get_le32(head + 48) != crc32c(0, head, 48)) goto out;
-	if (get_le32(head + 8) != VERSION) {
+	if (!head_holds(head)) goto out;
+	if (get_le32(head + 8) != SEGMENT_VERSION) {
 		err = ERR_UNSUPPORTED;
 		goto out;
 	}
@@ -113,8 +134,7 @@ out:
 bool segment_head_holds(struct span bytes, uint64_t number)
 {
 	const uint8_t *head = bytes.at;
-	return bytes.size >= HEAD_BYTES && !memcmp(head, magic, sizeof magic) &&
-	       get_le32(head + 48) == crc32c(0, head, 48) && get_le32(head + 8) == VERSION &&
+	return bytes.size >= HEAD_BYTES && head_holds(head) && get_le32(head + 8) == SEGMENT_VERSION &&
 	       get_le64(head + 32) == number && get_le64(head + 40) == bytes.size;
 }
 

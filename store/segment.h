@@ -2,14 +2,18 @@
 #include "schemas/clock.h"
 #include "schemas/err.h"
 #include "schemas/span.h"
+#include "schemas/version.h"
 #include "store/progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SEGMENT_VERSION = 2 };
+
 /* Journal segments: files `<20 digits>.seg` of one fixed size, zeros until written. The first RECORD_ALIGN bytes
- * are the head: magic, version, shard, lineage, number, size, CRC-32C. Numbers begin at 1. Errors: ERR_IO. */
+ * are the head: magic, version, shard, lineage, number, size, CRC-32C. Numbers begin at 1. The version is that of the
+ * records too; the head keeps its form in every version. Errors: ERR_IO. */
 struct journal_dir {
 	int      fd; /* of the directory */
 	uint16_t shard;
@@ -31,6 +35,11 @@ must_check enum err segment_create(const struct journal_dir *dir, uint64_t numbe
 /* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head, or size); ERR_NOT_MINE (whole, but of
  * another shard, lineage or number); ERR_UNSUPPORTED (version). */
 must_check enum err segment_open(const struct journal_dir *dir, uint64_t number, int *fd, uint64_t *bytes);
+
+/* Is the version of segment `number` known? A head that does not hold has none, and nor has a missing segment: that is
+ * for others to judge. Errors: ERR_UNSUPPORTED: `why` is the sentence about it. */
+must_check enum err segment_judge_version(const struct journal_dir *dir, uint64_t number,
+                                          char why[VERSION_TEXT]);
 
 /* Are these bytes, a whole file, a segment of that number, of any shard and lineage? */
 bool segment_head_holds(struct span bytes, uint64_t number);

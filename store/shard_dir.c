@@ -68,13 +68,19 @@ static enum err look(const struct shard_dir *shard_dir, const struct journal_dir
                      struct store_report *report, struct found *found)
 {
 	enum err err = clean_mark_read(shard_dir->dir_fd, &found->present, &found->clean_mark);
+	if (err == ERR_UNSUPPORTED) clean_mark_refusal(shard_dir->dir_fd, report->what);
 	if (err) return err;
 	if ((err = segment_range(dir, &found->first, &found->last)))
 		return err == ERR_DAMAGED ? refuse(report, shard_dir->shard, "a journal segment is missing")
 		                          : err;
+	/* A program of another version has written the oldest or the newest ones. */
+	if ((err = segment_judge_version(dir, found->first, report->what)) ||
+	    (err = segment_judge_version(dir, found->last, report->what)))
+		return err;
 	found->snapshot_count = SNAPSHOTS_LOOKED_AT;
-	return snapshot_list(shard_dir->dir_fd, dir, found->snapshots, &found->snapshot_count,
-	                     &found->broken);
+	err = snapshot_list(shard_dir->dir_fd, dir, found->snapshots, &found->snapshot_count, &found->broken);
+	if (err == ERR_UNSUPPORTED) snapshot_refusal(shard_dir->dir_fd, found->snapshots, report->what);
+	return err;
 }
 
 /* Does the journal reach back to the snapshot? */

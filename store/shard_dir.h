@@ -15,7 +15,8 @@ struct table_plan {
 
 /* Decides whether and from what the tables are rebuilt; changes nothing.
  * Errors: ERR_DAMAGED (report->what): the files do not suffice to rebuild the tables, or would not if the tables
- * were lost; ERR_UNSUPPORTED: an unreliable file system; ERR_IO. */
+ * were lost; ERR_UNSUPPORTED (report->what): an unreliable file system, or an unknown format
+ * version; ERR_IO. */
 must_check enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal_dir *dir,
                                     struct store_report *report, struct table_plan *plan);
 

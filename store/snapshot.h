@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/version.h"
 #include "store/db.h"
 #include "store/faults.h"
 #include "store/progress.h"
@@ -19,18 +20,23 @@ struct snapshot {
 	uint16_t shard;
 };
 
-enum { SNAPSHOTS_KEPT = 2, SNAPSHOT_NAME = 24, MANIFEST_BYTES_MAX = 4096 };
+enum { SNAPSHOTS_KEPT = 2, SNAPSHOT_NAME = 24, MANIFEST_BYTES_MAX = 4096, SNAPSHOT_VERSION = 1 };
 void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME]); /* of its directory */
 
 /* The manifest: text, `name=value` a line, the last one a checksum. Errors: ERR_DAMAGED, ERR_UNSUPPORTED. */
 void                snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out);
 must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
+/* The sentence about a text that snapshot_manifest_read() refuses with ERR_UNSUPPORTED; `file` names it. */
+void snapshot_manifest_refusal(struct span text, enum version_of of, const char *file,
+                               char why[VERSION_TEXT]);
 
 /* The snapshots in `shard_fd` (shards/N) with a good manifest of this shard and lineage, newest first, at most
  * `*count`; sets `*count`. `*broken`, if not NULL, counts directories whose manifest is missing or unreadable.
- * Errors: ERR_IO, ERR_NO_MEMORY. */
+ * Errors: ERR_IO, ERR_NO_MEMORY, ERR_UNSUPPORTED: a manifest has an unknown version; list[0].at.seq is its directory's
+ * number, and snapshot_refusal() has the sentence about it. */
 must_check enum err snapshot_list(int shard_fd, const struct journal_dir *dir, struct snapshot *list,
                                   unsigned *count, unsigned *broken);
+void                snapshot_refusal(int shard_fd, const struct snapshot *snapshot, char why[VERSION_TEXT]);
 
 /* Opens its directory. Errors: ERR_DAMAGED (missing), ERR_IO. */
 must_check enum err snapshot_open_dir(int shard_fd, const struct snapshot *snapshot, int *fd);

@@ -35,7 +35,7 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	enum err err = file_load(all_fd, path, MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), snapshot);
 	buffer_free(&text);
-	if (err) return err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
+	if (err) return err;
 	snapshot_name(snapshot->at.seq, own);
 	bool ours = snapshot->shard == dir->shard &&
 	            !memcmp(snapshot->lineage, dir->lineage, sizeof dir->lineage);
@@ -89,6 +89,10 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		if (!is_digits(entry->d_name)) continue;
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
+		if (err == ERR_UNSUPPORTED) {
+			*count = 0;
+			list[0] = (struct snapshot){.at = {.seq = strtoull(entry->d_name, NULL, 10)}};
+		}
 		/* An unreadable one counts as damaged: another one, or the journal, replaces it. */
 		if (err == ERR_DAMAGED || err == ERR_IO)
 			err = note_rest(rest, entry->d_name, err);
@@ -113,6 +117,17 @@ enum err snapshot_list(int shard_fd, const struct journal_dir *dir, struct snaps
 	if (broken) *broken = rest.broken;
 	close(fd);
 	return err;
+}
+
+void snapshot_refusal(int shard_fd, const struct snapshot *snapshot, char why[VERSION_TEXT])
+{
+	struct buffer text = {0};
+	char          name[SNAPSHOT_NAME], path[64];
+	snapshot_name(snapshot->at.seq, name);
+	snprintf(path, sizeof path, "%s/%s/manifest", all, name);
+	if (file_load(shard_fd, path, MANIFEST_BYTES_MAX, &text)) buffer_clear(&text);
+	snapshot_manifest_refusal(buffer_span(&text), VERSION_OF_DATA, path, why);
+	buffer_free(&text);
 }
 
 enum err snapshot_open_dir(int shard_fd, const struct snapshot *snapshot, int *fd)

@@ -89,7 +89,11 @@ static enum err try_tables(struct store *store, const struct shard_dir *shard_di
 		return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
 	/* A restored snapshot's tables do not know the journal that begins behind it. */
-	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) return err;
+	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) {
+		if (err == ERR_UNSUPPORTED)
+			db_refusal(db_view(store->db, NULL, NULL), "a snapshot's data.mdb", report->what);
+		return err;
+	}
 	if (applied.seq != plan->from.at.seq || applied.chain != plan->from.at.chain) return ERR_DAMAGED;
 	return (err = db_commit(store->db, &plan->from.at)) ? err : db_begin(store->db);
 }
@@ -164,7 +168,7 @@ static enum err recover(struct store *store, const struct shard_dir *shard_dir, 
 		return err;
 	before = *report;
 	*report = (struct store_report){.clean_mark = CLEAN_MARK_NONE};
-	snprintf(report->refused, sizeof report->refused, "%s", before.what);
+	snprintf(report->refused, sizeof report->refused, "%.159s", before.what);
 	plan = (struct table_plan){.distrusted = true};
 	if (!(err = shard_dir_judge(shard_dir, &store->dir, report, &plan)))
 		err = recover_with(store, shard_dir, report, &plan, end);

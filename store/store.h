@@ -41,9 +41,9 @@ struct store_report {
 	uint64_t        snapshot_seq;      /* rebuilt: from this snapshot; 0: from the journal alone */
 	unsigned        snapshots_refused; /* rebuilt: newer snapshots that are damaged */
 	wall_us         last_now;
-	char            refused[160];    /* why tables with a good marker were rebuilt */
-	char            file_system[16]; /* one that warrants a warning, or is refused */
-	char            what[160];       /* on failure: the finding and its place */
+	char            refused[160];       /* why tables with a good marker were rebuilt */
+	char            file_system[16];    /* one that warrants a warning, or is refused */
+	char            what[VERSION_TEXT]; /* on failure: the finding and its place */
 };
 
 /* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.

@@ -75,14 +75,19 @@ static enum err list_segments(struct verifying *v)
 	return OK;
 }
 
-/* Every segment's head, also of empty segments. */
+/* Every segment's head, also of empty segments. Errors: also ERR_UNSUPPORTED: a version is not known, which has been
+ * reported; the rest would only be misread. */
 static enum err check_heads(struct verifying *v)
 {
 	for (uint64_t number = v->first; number && number <= v->last; number++) {
 		int      fd = -1;
 		uint64_t bytes;
-		enum err err = segment_open(&v->dir, number, &fd, &bytes);
-		if (err == ERR_DAMAGED || err == ERR_UNSUPPORTED)
+		char     why[VERSION_TEXT];
+		enum err err = segment_judge_version(&v->dir, number, why);
+		if (err) fault(v->faults, "%s", why);
+		if (err) return err;
+		err = segment_open(&v->dir, number, &fd, &bytes);
+		if (err == ERR_DAMAGED)
 			fault(v->faults, "journal segment %" PRIu64 ": its head or size is damaged", number);
 		else if (err == ERR_NOT_MINE)
 			fault(v->faults, "journal segment %" PRIu64 ": of another shard or data directory",
@@ -138,6 +143,15 @@ static enum err check_operations(struct verifying *v, const struct record *recor
 	return OK;
 }
 
+static void check_padding(struct verifying *v, const struct record *record, uint64_t offset)
+{
+	const struct scanned *here = v->scan.here;
+	if (!record_padding_holds(span_of(here->bytes + offset, (size_t)(here->size - offset)), record))
+		fault(v->faults,
+		      "journal segment %" PRIu64 ": the bytes behind record %" PRIu64 " are not zeros",
+		      record->segment, record->seq);
+}
+
 static bool is_far_enough(const struct verifying *v, const struct position *at)
 {
 	return v->order->served && at->seq >= v->order->durable_seq;
@@ -163,15 +177,18 @@ static enum err walk_records(struct verifying *v)
 {
 	struct position at = v->begin;
 	struct record   record;
+	char            why[VERSION_TEXT];
 	enum err        err = OK;
 	while (!is_far_enough(v, &at) && !(err = scan_next(&v->scan, &at, &record))) {
 		v->report->records++;
+		check_padding(v, &record, at.record_offset);
 		if ((err = check_operations(v, &record)) || (err = go_on(v, record_room(record.writes.size))))
 			return err;
 	}
 	v->report->seq = at.seq;
 	if (err == ERR_UNSUPPORTED) {
-		fault(v->faults, "journal segment %" PRIu64 ": written by another version", at.segment);
+		scan_refusal(&v->scan, why);
+		fault(v->faults, "%s", why);
 		return OK;
 	}
 	if (err == ERR_DAMAGED) {
@@ -231,14 +248,19 @@ static void add_faults(struct faults *all, const struct faults *part, const char
 	if (part->count > FAULTS_KEPT) all->count += part->count - FAULTS_KEPT;
 }
 
-/* `at` becomes the tables' position. */
+/* `at` becomes the tables' position. Errors: also ERR_UNSUPPORTED: a version that is not known, which has been reported. */
 static enum err audit_view(struct verifying *v, struct view *view, struct applied *at, const char *name)
 {
 	struct faults *part = calloc(1, sizeof *part);
+	char           why[VERSION_TEXT];
 	enum err       err = part ? db_reader_begin(view) : ERR_NO_MEMORY;
 	if (!err) {
 		err = db_applied(view, at);
 		if (err == ERR_DAMAGED) fault(part, "its position cannot be read");
+		if (err == ERR_UNSUPPORTED) {
+			db_refusal(view, "data.mdb", why);
+			fault(v->faults, "%s: %s", name, why);
+		}
 		if (!err || err == ERR_NOT_FOUND || err == ERR_DAMAGED)
 			err = audit_tables(view, &v->report->audit, part, v->order->progress);
 		db_reader_end(view);
@@ -317,9 +339,14 @@ static enum err verify_snapshots(struct verifying *v)
 static enum err list_snapshots(struct verifying *v)
 {
 	unsigned broken = 0;
+	char     why[VERSION_TEXT];
 	v->snapshot_count = SNAPSHOTS_MAX;
 	enum err err = snapshot_list(v->order->shard_dir->dir_fd, &v->dir, v->snapshots, &v->snapshot_count,
 	                             &broken);
+	if (err == ERR_UNSUPPORTED) {
+		snapshot_refusal(v->order->shard_dir->dir_fd, v->snapshots, why);
+		fault(v->faults, "%s", why);
+	}
 	if (broken) fault(v->faults, "snapshots: %u without a manifest that can be read", broken);
 	return err;
 }
@@ -371,8 +398,14 @@ static enum err verify_tables(struct verifying *v)
 {
 	struct applied  at;
 	bool            present;
+	char            why[VERSION_TEXT];
 	enum clean_mark clean_mark;
 	enum err        err = clean_mark_read(v->order->shard_dir->dir_fd, &present, &clean_mark);
+	if (err == ERR_UNSUPPORTED) {
+		clean_mark_refusal(v->order->shard_dir->dir_fd, why);
+		fault(v->faults, "%s", why);
+		return OK;
+	}
 	if (err || !present) return err;
 	if (clean_mark == CLEAN_MARK_NONE) return (err = judge_floor(v)) ? err : judge_mark(v);
 	int fd = openat(v->order->shard_dir->dir_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -441,6 +474,7 @@ enum err verify_shard(const struct verify_order *order, struct verify_report *re
 	if ((err = verify_snapshots(&v))) goto out;
 	if (!order->served) err = verify_tables(&v);
 out:
+	if (err == ERR_UNSUPPORTED) err = OK; /* a version that is not known is a fault, and ends the check */
 	scan_end(&v.scan);
 	arena_free(&v.arena);
 	if (v.dir.fd >= 0) close(v.dir.fd);

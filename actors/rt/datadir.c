@@ -42,6 +42,17 @@ static enum err read_identity(int dir_fd, struct identity *identity)
 	return err ? err : identity_read(span_of(text, size), identity);
 }
 
+void datadir_refusal(const char *dir, char why[VERSION_TEXT])
+{
+	char   text[IDENTITY_BYTES_MAX];
+	size_t size = 0;
+	int    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || read_file(fd, "identity", text, sizeof text, &size)) size = 0;
+	identity_refusal(span_of(text, size), why);
+	if (fd >= 0) close(fd);
+}
+
 enum err datadir_look(const char *dir, struct datadir *datadir)
 {
 	enum err err;
@@ -92,7 +103,7 @@ enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KE
 	uint8_t                id[MASTER_KEY_ID];
 	enum err               err = datadir_read_key(datadir->fd, key);
 
-	if (err || !identity->has_key_id) return err;
+	if (err) return err;
 	master_key_id(key, id);
 	if (!memcmp(id, identity->key_id, sizeof id)) return OK;
 	explicit_bzero(key, MASTER_KEY_BYTES);

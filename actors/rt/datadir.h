@@ -20,6 +20,8 @@ must_check enum err datadir_open(const char *dir, struct datadir *datadir);
 /* The same for a caller that only reads: DIR/run is not needed, and run_fd is -1. */
 must_check enum err datadir_look(const char *dir, struct datadir *datadir);
 void                datadir_close(struct datadir *datadir);
+/* The sentence about a directory whose identity has an unknown version: after ERR_UNSUPPORTED. */
+void datadir_refusal(const char *dir, char why[VERSION_TEXT]);
 
 #define DATADIR_RESTORING "restoring" /* a file in DIR during a restore, or after an interrupted one */
 enum { ENDPOINT_TEXT = 64 };
@@ -29,8 +31,7 @@ void datadir_shard_endpoint(const struct datadir *datadir, uint32_t shard, char 
 void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOINT_TEXT]);
 
 /* Reads DIR/master.key: 32 bytes that encrypt secrets on disk. After an error nothing of it is left in `key`. Errors:
- * ERR_NOT_FOUND, ERR_DAMAGED (wrong size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names; an identity of version
- * 3 names none). */
+ * ERR_NOT_FOUND, ERR_DAMAGED (wrong size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names). */
 must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KEY_BYTES]);
 /* The same for any directory with a key, whichever key it is. */
 must_check enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES]);

@@ -63,14 +63,17 @@ static enum err end_lines(enum err err)
 	return !err && failed && errno != EPIPE ? ERR_IO : err;
 }
 
-static const struct dump_to out = {.line = print_line};
+static char                 version_why[VERSION_TEXT];
+static const struct dump_to out = {.line = print_line, .why = version_why};
 
 static int dump_records(int shard_fd, const char *from)
 {
 	uint64_t seq = from ? strtoull(from, NULL, 10) : 0;
 	enum err err = end_lines(dump_journal(shard_fd, seq, &out));
 	if (!err) return 0;
-	return refuse(err, span_str(err == ERR_NOT_FOUND ? "There is no journal in this directory." : ""));
+	return refuse(err, span_str(err == ERR_NOT_FOUND     ? "There is no journal in this directory."
+	                            : err == ERR_UNSUPPORTED ? version_why
+	                                                     : ""));
 }
 
 static int refuse_table(void)
@@ -105,7 +108,8 @@ static int dump_rows(int shard_fd, const struct options *options)
 	return refuse(err,
 	              span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
 	                       : err == ERR_DAMAGED ? "The tables are damaged: db/data.mdb cannot be read."
-	                                            : ""));
+	                       : err == ERR_UNSUPPORTED ? version_why
+	                                                : ""));
 }
 
 int dump_main(const struct options *options)

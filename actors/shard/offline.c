@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOCK_WAIT_MS = 5000, TELL_EVERY_MS = 100, WHY_TEXT = 200 };
+enum { LOCK_WAIT_MS = 5000, TELL_EVERY_MS = 100, WHY_TEXT = VERSION_TEXT };
 
 /* Output -------------------------------------------------------------------------------------------------- */
 
@@ -229,8 +229,13 @@ static enum err read_snapshot(struct restoring *self)
 	const struct backup_shard *want = &self->backup.of[self->options->index];
 	struct snapshot           *got = &self->snapshot;
 	struct buffer              text = {0};
+	char                       name[48];
 	enum err                   err = file_load(self->from_fd, "manifest", MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), got);
+	if (err == ERR_UNSUPPORTED) {
+		snprintf(name, sizeof name, "The backup's shards/%d/manifest", self->options->index);
+		snapshot_manifest_refusal(buffer_span(&text), VERSION_OF_BACKUP, name, self->why);
+	}
 	buffer_free(&text);
 	if (err == ERR_NOT_FOUND) return blame(self, "manifest", "is missing");
 	if (err) return err == ERR_DAMAGED ? blame(self, "manifest", "is damaged") : err;

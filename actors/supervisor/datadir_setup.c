@@ -67,7 +67,7 @@ static enum err refuse_key(const char *dir, const struct identity *identity, enu
 	char        wanted[2 * MASTER_KEY_ID + 1];
 	const char *reason = why_no_key(err);
 
-	if (identity && identity->has_key_id) {
+	if (identity) {
 		hex_text(identity->key_id, MASTER_KEY_ID, wanted);
 		log_fatal("master_key_unusable",
 		          "data=\"%s\" file=master.key code=%s wanted=%s reason=\"%s\"", dir, err_code(err),
@@ -79,19 +79,16 @@ static enum err refuse_key(const char *dir, const struct identity *identity, enu
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* the directory exists, but is incomplete */
 }
 
-/* Checked before there are children: several need the key, and one line should report a fault. An identity of the previous
- * version gets the id of the existing key, at first in memory only (home_settle). */
+/* Checked before there are children: several need the key, and one line should report a fault. */
 static enum err look_at_key(const char *dir, struct datadir *datadir)
 {
-	struct identity *identity = &datadir->identity;
-	uint8_t          key[MASTER_KEY_BYTES];
-	enum err         err = datadir_master_key(datadir, key);
+	uint8_t  key[MASTER_KEY_BYTES];
+	enum err err = datadir_master_key(datadir, key);
 
 	if (err)
-		err = refuse_key(dir, identity, err);
+		err = refuse_key(dir, &datadir->identity, err);
 	else
 		err = look_at_mode(dir, datadir->fd);
-	if (!err && !identity->has_key_id) master_key_id(key, identity->key_id);
 	explicit_bzero(key, sizeof key);
 	if (err) datadir_close(datadir);
 	return err;
@@ -101,16 +98,19 @@ static enum err look_at_key(const char *dir, struct datadir *datadir)
 static enum err read_identity(enum err (*read)(const char *, struct datadir *), const char *dir,
                               struct datadir *datadir)
 {
+	char     why[VERSION_TEXT];
 	enum err err = read(dir, datadir);
 
 	if (!err && (datadir->identity.shards < 1 || datadir->identity.shards > SHARDS_MAX)) {
 		datadir_close(datadir);
 		err = ERR_DAMAGED;
 	}
+	snprintf(why, sizeof why, "%s",
+	         err == ERR_IO || err == ERR_NOT_FOUND ? strerror(errno) : err_message(err));
+	if (err == ERR_UNSUPPORTED) datadir_refusal(dir, why);
 	if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
-		          err_code(err),
-		          err == ERR_IO || err == ERR_NOT_FOUND ? strerror(errno) : err_message(err));
+		          err_code(err), why);
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* a dangling link is no place for a new one */
 }
 
@@ -255,7 +255,7 @@ static bool fill_randomly(void *bytes, size_t size)
 /* DIR is synced in its parent, so that it survives a crash of the machine. */
 static enum err make(const char *dir, int dir_fd, uint32_t shards)
 {
-	struct identity identity = {.shards = shards, .has_key_id = true};
+	struct identity identity = {.shards = shards};
 	uint8_t         key[MASTER_KEY_BYTES] = {0};
 	bool            is_found;
 	enum err        err = find_key(dir, dir_fd, &is_found, key);
@@ -331,18 +331,12 @@ enum err home_settle(struct datadir_setup *home)
 	struct identity        identity = *found;
 	enum err               err;
 
-	if (found->state == IDENTITY_WHOLE && found->has_key_id) return OK;
+	if (found->state == IDENTITY_WHOLE) return OK;
 	identity.state = IDENTITY_WHOLE;
-	identity.has_key_id = true;
-	if (!(err = datadir_write_identity(home->datadir.fd, &identity))) {
+	if (!(err = datadir_write_identity(home->datadir.fd, &identity)))
 		home->datadir.identity = identity;
-	} else if (found->state == IDENTITY_WHOLE) { /* nothing is lost: the next start tries again */
-		log_warn("identity_not_written", "error=\"%s\" next=\"goes on without the key's id\"",
-		         strerror(errno));
-		err = OK;
-	} else {
+	else
 		log_fatal("identity_not_written", "error=\"%s\"", strerror(errno));
-	}
 	return err;
 }
 

@@ -24,8 +24,7 @@ must_check enum err datadir_setup_create(const char *dir, uint32_t shards, struc
 must_check enum err datadir_setup_await_orphans(const struct datadir_setup *home);
 
 /* Call when every process has been ready once and none can refuse this start any more. Every shard has created its files: from
- * now on a missing one is damage. An identity of the previous version gets its key's id. Durable. A failure to write only that
- * id is a warning. Errors (logged): ERR_IO, ERR_STORAGE_FULL. */
+ * now on a missing one is damage. Durable. Errors (logged): ERR_IO, ERR_STORAGE_FULL. */
 must_check enum err home_settle(struct datadir_setup *home);
 
 /* Removes what this start created. Only while no shard has changed its directory and none is alive. */

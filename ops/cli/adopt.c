@@ -10,11 +10,17 @@
 
 static enum outcome refuse_identity(struct cli *cli, enum err err)
 {
+	char why[VERSION_TEXT], message[VERSION_TEXT + 1];
+
+	if (err == ERR_UNSUPPORTED) {
+		datadir_refusal(cli->data, why);
+		snprintf(message, sizeof message, "%s.", why);
+		return cli_fail(cli, err, message);
+	}
 	return cli_fail(cli, err,
-	                err == ERR_NOT_FOUND     ? "There is no data directory, or it has no identity."
-	                : err == ERR_DAMAGED     ? "The directory's identity is damaged."
-	                : err == ERR_UNSUPPORTED ? "The directory's identity was written by another version."
-	                                         : "The directory's identity cannot be read.");
+	                err == ERR_NOT_FOUND ? "There is no data directory, or it has no identity."
+	                : err == ERR_DAMAGED ? "The directory's identity is damaged."
+	                                     : "The directory's identity cannot be read.");
 }
 
 /* Takes both locks of a running service. They are released with the descriptors. */
@@ -55,7 +61,6 @@ static enum outcome take_key(struct cli *cli, const struct datadir *datadir)
 		                                     : "The directory's master.key cannot be read.");
 	master_key_id(key, identity.key_id);
 	explicit_bzero(key, sizeof key);
-	identity.has_key_id = true;
 	if ((err = datadir_write_identity(datadir->fd, &identity))) {
 		snprintf(message, sizeof message, "The identity cannot be written: %s.", strerror(errno));
 		return cli_fail(cli, err, message);

@@ -46,7 +46,7 @@ static enum cause look_at_name(const char *dir, struct reason *reason)
 	return errno == ENOENT ? CAUSE_DATA_MISSING : CAUSE_DATA_UNREADABLE;
 }
 
-static enum cause look_inside(const char *dir, struct reason *reason)
+static enum cause look_inside(const char *dir, struct reason *reason, char why[VERSION_TEXT])
 {
 	struct datadir datadir;
 	enum cause     cause = CAUSE_SERVICE_STOPPED;
@@ -54,7 +54,11 @@ static enum cause look_inside(const char *dir, struct reason *reason)
 
 	if (err == ERR_NOT_FOUND) return CAUSE_DATA_OTHER;
 	if (err == ERR_DAMAGED) return CAUSE_DATA_DAMAGED;
-	if (err == ERR_UNSUPPORTED) return CAUSE_DATA_VERSION;
+	if (err == ERR_UNSUPPORTED) {
+		datadir_refusal(dir, why);
+		reason->wanted = why;
+		return CAUSE_DATA_VERSION;
+	}
 	datadir_close(&datadir);
 	err = datadir_open(dir, &datadir);
 	if (!err && (reason->least = listener_of(&datadir))) cause = CAUSE_SUPERVISOR_SILENT;
@@ -66,10 +70,11 @@ static enum cause look_inside(const char *dir, struct reason *reason)
 
 void reach_explain(const char *dir, enum err err, char text[REASON_TEXT])
 {
+	char          why[VERSION_TEXT];
 	struct reason reason = {.given = span_str(dir)};
 
 	reason.cause = look_at_name(dir, &reason);
-	if (!reason.cause) reason.cause = look_inside(dir, &reason);
+	if (!reason.cause) reason.cause = look_inside(dir, &reason, why);
 	if (err == ERR_NO_MEMORY) reason.cause = CAUSE_NO_MEMORY;
 	reason_text(&reason, text);
 }

@@ -42,12 +42,14 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 static enum outcome read_manifest(struct restoring *self)
 {
 	struct buffer text = {0};
+	char          why[VERSION_TEXT], message[VERSION_TEXT + 1];
 	enum err      err;
 
 	self->from_fd = open(self->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->from_fd < 0) return fail_at(self->cli, "Cannot open the backup", self->from);
 	err = datadir_read(self->from_fd, "manifest", BACKUP_MANIFEST_BYTES_MAX, &text);
 	if (!err) err = backup_read(buffer_span(&text), &self->backup);
+	if (err == ERR_UNSUPPORTED) backup_refusal(buffer_span(&text), why);
 	buffer_free(&text);
 	switch (err) {
 	case OK: return DONE;
@@ -56,7 +58,8 @@ static enum outcome read_manifest(struct restoring *self)
 		                "The backup's manifest is missing: it is none, or was not finished.");
 	case ERR_DAMAGED: return cli_fail(self->cli, err, "The backup's manifest is damaged.");
 	case ERR_UNSUPPORTED:
-		return cli_fail(self->cli, err, "The backup's manifest was written by another version.");
+		snprintf(message, sizeof message, "%s.", why);
+		return cli_fail(self->cli, err, message);
 	default: return cli_fail(self->cli, err, "The backup's manifest cannot be read.");
 	}
 }
@@ -212,10 +215,8 @@ static enum outcome restore(struct restoring *self)
 	if ((outcome = read_manifest(self)) != DONE || (outcome = look_at_target(self)) != DONE ||
 	    (outcome = find_key(self)) != DONE)
 		return outcome;
-	self->identity = (struct identity){.earlier = self->backup.earlier,
-	                                   .has_key_id = true,
-	                                   .shards = self->backup.shards,
-	                                   .state = IDENTITY_RESTORED};
+	self->identity = (struct identity){
+	    .earlier = self->backup.earlier, .shards = self->backup.shards, .state = IDENTITY_RESTORED};
 	memcpy(self->identity.key_id, self->backup.key_id, sizeof self->identity.key_id);
 	lineages_add(&self->identity.earlier, self->backup.lineage);
 	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) !=

@@ -51,6 +51,7 @@ static void fail_missing(struct cli *cli)
 static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 {
 	uint8_t  key[32];
+	char     why[VERSION_TEXT];
 	int      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err err = datadir_look(self->cli->data, datadir);
 
@@ -58,7 +59,7 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 		fail_missing(self->cli);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
-		                : err == ERR_UNSUPPORTED ? "identity: written by another version"
+		                : err == ERR_UNSUPPORTED ? (datadir_refusal(self->cli->data, why), why)
 		                : err == ERR_DAMAGED     ? "identity: damaged"
 		                                         : "identity: cannot be read");
 	if (fd >= 0) close(fd);

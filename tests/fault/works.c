@@ -362,7 +362,7 @@ static bool start(const struct test_dir *test_dir, struct story *story, struct s
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;
 	story->silent = story->err && !report.what[0];
-	if (story->err && !story->silent) snprintf(story->what, sizeof story->what, "%s", report.what);
+	if (story->err && !story->silent) snprintf(story->what, sizeof story->what, "%.199s", report.what);
 	if (story->err && !*store) compare_held(before, story);
 	return story->opened;
 }
@@ -445,7 +445,7 @@ bool work_judge(const struct test_dir *test_dir, struct story *story)
 	unsigned            newest;
 	enum err            err = shop_open(test_dir, story->decided == 0, &store, &report);
 	if (err) {
-		snprintf(story->what, sizeof story->what, "the next start: %s: %s", err_code(err),
+		snprintf(story->what, sizeof story->what, "the next start: %s: %.150s", err_code(err),
 		         report.what);
 		return false;
 	}

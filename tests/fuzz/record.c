@@ -11,27 +11,34 @@
 static struct arena  arena;
 static struct buffer again;
 
-enum { AT_LENGTH = 72, AT_CRC = 84 };
+enum { AT_KIND = RECORD_OUTER + 1, AT_LENGTH = RECORD_OUTER + 44, AT_SUM = 32 };
+
+/* Of the inner part and then the head, as one piece. */
+static uint32_t sum_of(const uint8_t *record, size_t size)
+{
+	uint8_t *one = malloc(size);
+	must(one);
+	memcpy(one, record + RECORD_OUTER, size - RECORD_OUTER);
+	memcpy(one + size - RECORD_OUTER, record, AT_SUM);
+	uint32_t sum = crc32c_by_table(0, one, size - RECORD_OUTER + AT_SUM);
+	free(one);
+	return sum;
+}
 
 static void mend(uint8_t *record, size_t size)
 {
-	static const uint8_t start[6] = {'S', 'T', 'R', 'C', RECORD_VERSION, RECORD_WRITES};
 	if (size < RECORD_HEAD) return;
-	memcpy(record, start, sizeof start);
+	memcpy(record, "STRC", 4);
+	put_le32(record + 4, RECORD_VERSION);
+	record[RECORD_OUTER] = RECORD_VERSION;
+	record[AT_KIND] = RECORD_WRITES;
 	put_le32(record + AT_LENGTH, (uint32_t)(size - RECORD_HEAD));
-	put_le32(record + AT_CRC, 0);
-	put_le32(record + AT_CRC, crc32c_by_table(0, record, size));
+	put_le32(record + AT_SUM, sum_of(record, size));
 }
 
 static bool sum_holds(const uint8_t *record, size_t size)
 {
-	uint8_t *copy = malloc(size);
-	must(copy);
-	memcpy(copy, record, size);
-	put_le32(copy + AT_CRC, 0);
-	bool holds = crc32c_by_table(0, copy, size) == get_le32(record + AT_CRC);
-	free(copy);
-	return holds;
+	return sum_of(record, size) == get_le32(record + AT_SUM);
 }
 
 static void check_operations(struct record record, struct span bytes)

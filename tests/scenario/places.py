@@ -134,19 +134,19 @@ def record_offsets(segment):
 
 
 def set_trust(service, index=0, **changes):
-    """Writes a clean-shutdown marker with other contents and a valid checksum."""
+    """Writes a clean-shutdown marker with other contents and a valid checksum: one line, and a zero byte at its end."""
     mark = shard(service, index) / "trust"
     size = mark.stat().st_size
     facts = dict(fact.split("=", 1) for fact in mark.read_text().split() if "=" in fact)
     del facts["crc"]
     facts.update(changes)
     text = " ".join(f"{name}={value}" for name, value in facts.items())
-    mark.write_text(f"{text} crc={crc32c(text.encode()):08x}".ljust(size - 1) + "\n")
+    mark.write_text(f"{text} crc={crc32c(text.encode()):08x}".ljust(size - 2) + "\n\0")
 
 
 def set_identity(service, **changes):
     """Writes an identity with other contents and a valid checksum. `version` is that of its first line; None removes a
-    line. A new `master_key` line is placed where version 4 has it."""
+    line."""
     file = service.data / "identity"
     lines = dict(line.split("=", 1) for line in file.read_text().splitlines())
     del lines["crc"]

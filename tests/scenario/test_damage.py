@@ -29,9 +29,10 @@ META, BRANCH, LEAF, OVERFLOW = 8, 1, 2, 4
 
 SEGMENT_HEAD = {"magic": (0, 8), "version": (8, 4), "shard": (12, 4), "lineage": (16, 16), "number": (32, 8),
                 "size": (40, 8), "sum": (48, 4), "rest of the head": (52, 4044)}
-RECORD_HEAD = {"magic": (0, 4), "version": (4, 1), "kind": (5, 1), "shard": (6, 2), "lineage": (8, 16),
-               "segment": (24, 8), "offset": (32, 8), "epoch": (40, 8), "seq": (48, 8), "durable seq": (56, 8),
-               "now": (64, 8), "length": (72, 4), "operations": (76, 4), "chain": (80, 4), "sum": (84, 4)}
+RECORD_HEAD = {"magic": (0, 4), "version": (4, 4), "segment": (8, 8), "offset": (16, 8), "durable seq": (24, 8), "sum": (32, 4),
+               "inner version": (36, 1), "kind": (37, 1), "shard": (38, 2), "lineage": (40, 16), "epoch": (56, 8), "seq": (64, 8),
+               "now": (72, 8), "length": (80, 4), "operations": (84, 4), "chain": (88, 4)}
+RECORD_HEAD_BYTES, LENGTH_AT = 92, 80
 
 
 def both_ways(table):
@@ -210,13 +211,14 @@ def test_the_body_of_a_record(patient, how, part):
         patient.end(how)
         segment, at = choose_record(patient, which)
         with open(segment, "rb") as file:
-            file.seek(at + 72)
+            file.seek(at + LENGTH_AT)
             length = struct.unpack("<I", file.read(4))[0]
-        whole = -(-(88 + length) // PAGE) * PAGE
+        end = RECORD_HEAD_BYTES + length
+        whole = -(-end // PAGE) * PAGE
         if part == "operations" and length:
-            patient.flip(segment, in_range(patient.rng, at + 88, length), "operations")
-        elif part == "padding" and whole > 88 + length:
-            patient.flip(segment, in_range(patient.rng, at + 88 + length, whole - 88 - length), "padding")
+            patient.flip(segment, in_range(patient.rng, at + RECORD_HEAD_BYTES, length), "operations")
+        elif part == "padding" and whole > end:
+            patient.flip(segment, in_range(patient.rng, at + end, whole - end), "padding")
         else:
             patient.begin()
 

@@ -77,13 +77,6 @@ def moved(kept, new_service):
     return service
 
 
-def make_previous(service):
-    """Rewrites the identity in the format of the previous version."""
-    places.set_identity(service, version="3", master_key=None)
-    assert "master_key" not in identity_of(service)
-    return (service.data / "identity").read_bytes()
-
-
 def refuses_the_key(service, wanted):
     places.refuses(service, "event=master_key_unusable .*file=master.key code=OTHER_KEY",
                    f"wanted={id_of(wanted)} ", "put back the one")
@@ -179,8 +172,6 @@ def test_verify_finds_a_wrong_key(kept, moved):
     before = places.tree(moved.data)
     assert '"faults":["master.key: does not belong to this directory"]' in faults_of(moved)
     assert places.difference(before, places.tree(moved.data)) == []
-    make_previous(moved)  # this version of the identity names no key, so verify cannot check it
-    assert moved.cli("verify")["ok"] is True
 
 
 def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
@@ -259,111 +250,81 @@ def test_refusals_of_adopt(moved):
     assert refusal() == ("NOT_FOUND", "There is no data directory, or it has no identity.")
 
 
-# Identities of the previous version
+# The identity of a restored directory, which its first start rewrites
 
-def is_upgraded(service, key, previous):
-    """True if the identity has the facts of the previous one and names the key."""
-    facts = dict(line.split("=") for line in previous.decode().splitlines())
-    want = {**facts, "stampede-data": "4", "master_key": id_of(key)}
-    got = identity_of(service)
-    del want["crc"], got["crc"]
-    return got == want
-
-
-def test_an_identity_of_the_previous_version_is_upgraded_by_a_start(kept, moved):
-    previous = make_previous(moved)
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
-    assert not (moved.data / "identity.new").exists()
-    assert moved.cli("verify")["ok"] is True
-    assert moved.stop() == 0
-    key_of(moved).write_bytes(secrets.token_bytes(32))
-    refuses_the_key(moved, kept.key)
-
-
-def test_a_restored_directory_of_the_previous_version_is_upgraded_by_a_start(kept, new_service):
+@pytest.fixture
+def restored(kept, new_service):
     service = new_service(start=False, shards=SHARDS)
     service.cli("restore", "--from", kept.backup)
-    previous = make_previous(service)
-    service.start()
-    assert is_upgraded(service, kept.key, previous.replace(b"formatted=2", b"formatted=1")) and kept.holds(service)
+    return service
+
+
+def is_settled(service, previous):
+    """True if the identity has the facts of the previous one, and says that every shard has its files."""
+    return (service.data / "identity").read_text().splitlines()[:-1] == \
+        previous.decode().replace("formatted=2", "formatted=1").splitlines()[:-1]
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("why", ["option", "shards", "key", "shard"])
-def test_a_refused_start_upgrades_nothing(kept, moved, why):
+def test_a_refused_start_writes_no_identity(kept, restored, why):
     """Also not if one shard refuses and the other one finds no fault."""
-    previous = make_previous(moved)
-    segment = places.used_segments(moved, 1)[0]
+    previous = (restored.data / "identity").read_bytes()
+    snapshots = places.shard(restored, 1) / "snapshots"
     if why == "option":
-        moved.options += ["--access-log", moved.home / "no/such/place"]
+        restored.options += ["--access-log", restored.home / "no/such/place"]
     elif why == "shards":
-        moved.options[1] = "5"
+        restored.options[1] = "5"
     elif why == "key":
-        key_of(moved).chmod(0o644)
+        key_of(restored).chmod(0o644)
     else:
-        segment.rename(moved.home / "aside")
-    places.refusal(moved)
-    assert (moved.data / "identity").read_bytes() == previous
-    key_of(moved).chmod(0o600)
+        snapshots.rename(restored.home / "aside")
+    places.refusal(restored)
+    assert (restored.data / "identity").read_bytes() == previous
+    key_of(restored).chmod(0o600)
     if why == "shard":
-        (moved.home / "aside").rename(segment)
-    moved.options = ["--shards", str(SHARDS), "--http-threads", "1"]
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+        (restored.home / "aside").rename(snapshots)
+    restored.options = ["--shards", str(SHARDS), "--http-threads", "1"]
+    restored.start()
+    assert is_settled(restored, previous) and kept.holds(restored)
 
 
-def test_a_failed_upgrade_is_logged_and_retried(kept, moved):
-    previous = make_previous(moved)
-    moved.expect_log("level=warn .*event=identity_not_written")
-    (moved.data / "identity.new").mkdir()
-    moved.start()
-    assert any("identity_not_written" in line for line in moved.log_lines())
-    assert (moved.data / "identity").read_bytes() == previous and kept.holds(moved)
-    assert moved.stop() == 0
-    (moved.data / "identity.new").rmdir()
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous)
-
-
-def test_a_kill_before_the_upgrade(kept, moved):
+def test_a_kill_before_the_identity_is_written(kept, restored):
     """The new file is a pipe without a reader, so the supervisor blocks when it opens the file."""
-    previous = make_previous(moved)
-    pipe = moved.data / "identity.new"
+    previous = (restored.data / "identity").read_bytes()
+    pipe = restored.data / "identity.new"
     os.mkfifo(pipe)
-    moved.start(wait=False)
-    where = Path(f"/proc/{moved.process.pid}/wchan")
+    restored.start(wait=False)
+    where = Path(f"/proc/{restored.process.pid}/wchan")
     wait_for(lambda: where.read_text() in ("wait_for_partner", "fifo_open"), 20, "the supervisor to open the new identity")
-    moved.kill_everything()
-    assert (moved.data / "identity").read_bytes() == previous
+    restored.kill_everything()
+    assert (restored.data / "identity").read_bytes() == previous
     pipe.unlink()
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+    restored.start()
+    assert is_settled(restored, previous) and kept.holds(restored)
 
 
 @pytest.mark.parametrize("part", [0.0, 0.4, 1.0])
-def test_a_partial_new_identity_is_overwritten(kept, moved, part):
-    previous = make_previous(moved)
-    places.set_identity(moved, version="4", master_key=id_of(kept.key))
-    whole = (moved.data / "identity").read_bytes()
-    (moved.data / "identity").write_bytes(previous)
-    (moved.data / "identity.new").write_bytes(whole[:int(len(whole) * part)] + (b"" if part < 1 else b"x" * 500))
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
-    assert not (moved.data / "identity.new").exists()
+def test_a_partial_new_identity_is_overwritten(kept, restored, part):
+    previous = (restored.data / "identity").read_bytes()
+    whole = previous.replace(b"formatted=2", b"formatted=1")
+    (restored.data / "identity.new").write_bytes(whole[:int(len(whole) * part)] + (b"" if part < 1 else b"x" * 500))
+    restored.start()
+    assert is_settled(restored, previous) and kept.holds(restored)
+    assert not (restored.data / "identity.new").exists()
 
 
-def test_kills_at_any_moment_of_an_upgrade(kept, moved):
+def test_kills_at_any_moment_of_a_first_start(kept, restored):
     """After each kill the identity is either the previous one, byte for byte, or complete and new. The next start
     succeeds with both."""
-    previous = make_previous(moved)
-    moved.expect_log("level=warn")
+    previous = (restored.data / "identity").read_bytes()
+    restored.expect_log("level=warn")
     for lines in (1, 3, 5, 7, 8, 9):  # a start logs nine lines, the last one when it is ready
-        want = len(moved.log_lines()) + lines
-        (moved.data / "identity").write_bytes(previous)
-        moved.start(wait=False)
-        wait_for(lambda: len(moved.log_lines()) >= want, 20, "the start to log that many lines")
-        moved.kill_everything()
-        assert (moved.data / "identity").read_bytes() == previous or is_upgraded(moved, kept.key, previous)
-    moved.start()
-    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+        want = len(restored.log_lines()) + lines
+        (restored.data / "identity").write_bytes(previous)
+        restored.start(wait=False)
+        wait_for(lambda: len(restored.log_lines()) >= want, 20, "the start to log that many lines")
+        restored.kill_everything()
+        assert (restored.data / "identity").read_bytes() == previous or is_settled(restored, previous)
+    restored.start()
+    assert is_settled(restored, previous) and kept.holds(restored)

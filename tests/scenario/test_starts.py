@@ -197,7 +197,7 @@ def damages(data):
     identity = data / "identity"
     return {
         "identity": lambda: places.flip(identity, 30),
-        "version": lambda: identity.write_text(identity.read_text().replace("stampede-data=4", "stampede-data=9")),
+        "version": lambda: identity.write_text(identity.read_text().replace("stampede-data=5", "stampede-data=9")),
         "no key": lambda: (data / "master.key").unlink(),
         "another key": lambda: (data / "master.key").write_bytes(bytes(32)),
         "short key": lambda: os.truncate(data / "master.key", 31),

@@ -104,6 +104,32 @@ Test(backup, refuses_other_contents)
 		cr_expect_eq(read_with_sum(rows[i].lines, &got), rows[i].want, "row %zu", i);
 }
 
+Test(backup, of_another_version_is_refused_by_its_number)
+{
+	static const struct {
+		const char *lines, *why;
+	} rows[] = {
+	    {"stampede-backup=2\nanything=else\n",
+	     "The backup's manifest has format version 2, this program knows 3: "
+	     "restore this backup with the program that wrote it"},
+	    {"stampede-backup=4\nanything=else\n",
+	     "The backup's manifest has format version 4, this program knows 3: "
+	     "use the program that wrote it, or a newer one"},
+	    {BODY, "The backup's manifest places accounts by a rule that this program does not know: restore "
+	           "it with the "
+	           "program that wrote it"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct buffer text = {0};
+		char          why[VERSION_TEXT];
+		buffer_text(&text, rows[i].lines);
+		lines_end(&text);
+		backup_refusal(buffer_span(&text), why);
+		cr_expect_str_eq(why, rows[i].why);
+		buffer_free(&text);
+	}
+}
+
 Test(backup, holds_the_highest_number_of_shards)
 {
 	static struct backup all, got;

@@ -152,6 +152,24 @@ Test(clean_mark, is_invalid_with_any_flipped_bit)
 	}
 }
 
+Test(clean_mark, of_another_version_is_refused_by_its_number)
+{
+	bool            present;
+	enum clean_mark trust;
+	char            why[VERSION_TEXT];
+	furnish();
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
+	forge("stampede-trust=1", "stampede-trust=2");
+	cr_expect_eq(clean_mark_read(test_dir.fd, &present, &trust), ERR_UNSUPPORTED);
+	clean_mark_refusal(test_dir.fd, why);
+	cr_expect_str_eq(
+	    why,
+	    "trust has format version 2, this program knows 1: use the program that wrote it, or a newer "
+	    "one");
+	file_flip(&test_dir, "trust", 30, 1); /* its sum does not hold: no mark at all */
+	cr_expect_not(is_trusted());
+}
+
 /* A store's tables ---------------------------------------------------------------------------------------- */
 
 static struct span key_of(unsigned i)

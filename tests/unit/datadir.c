@@ -33,10 +33,9 @@ static const uint8_t right_key[MASTER_KEY_BYTES] = {9, 8, 7};
 
 static void furnish(void)
 {
-	struct identity identity = {
-	    .lineage = {1, 2, 3}, .has_key_id = true, .shards = 2, .state = IDENTITY_WHOLE};
-	struct buffer text = {0};
-	char          run[128];
+	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .state = IDENTITY_WHOLE};
+	struct buffer   text = {0};
+	char            run[128];
 
 	master_key_id(right_key, identity.key_id);
 	identity_write(&identity, &text);
@@ -155,9 +154,6 @@ Test(datadir, key_must_match_the_identity)
 		cr_assert_eq(datadir_read_key(datadir.fd, key), OK);
 		cr_expect_arr_eq(key, other, sizeof key);
 	}
-	datadir.identity.has_key_id = false; /* as in version 3 */
-	cr_assert_eq(datadir_master_key(&datadir, key), OK);
-	cr_expect_arr_eq(key, other, sizeof key);
 	datadir_close(&datadir);
 }
 

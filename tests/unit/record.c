@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-enum { CHAIN_AT = 80, CRC_AT = 84, PADDED = 2 * RECORD_ALIGN };
+enum { SUM_AT = 32, PADDED = 2 * RECORD_ALIGN };
 
 static struct arena  arena;
 static struct buffer bytes;
@@ -103,19 +103,64 @@ Test(record, reads_as_it_was_written)
 Test(record, has_the_layout_its_header_describes)
 {
 	struct record  record = write_sample();
-	const uint8_t *b = bytes.at;
-	cr_expect(!memcmp(b, "STRC", 4));
-	cr_expect(b[4] == RECORD_VERSION && b[5] == RECORD_WRITES && get_le16(b + 6) == record.shard);
-	cr_expect(!memcmp(b + 8, record.lineage, 16));
-	cr_expect(get_le64(b + 24) == record.segment && get_le64(b + 32) == record.offset);
-	cr_expect(get_le64(b + 40) == record.epoch && get_le64(b + 48) == record.seq);
-	cr_expect(get_le64(b + 56) == record.durable_seq && (int64_t)get_le64(b + 64) == record.now.v);
-	cr_expect(get_le32(b + 72) == bytes.size - RECORD_HEAD && get_le32(b + 76) == OPERATIONS);
-	cr_expect(get_le32(b + CHAIN_AT) == record.chain_before);
+	const uint8_t *b = bytes.at, *inner = b + RECORD_OUTER;
+	cr_expect(!memcmp(b, "STRC", 4) && get_le32(b + 4) == RECORD_VERSION);
+	cr_expect(get_le64(b + 8) == record.segment && get_le64(b + 16) == record.offset);
+	cr_expect(get_le64(b + 24) == record.durable_seq);
+	cr_expect(inner[0] == RECORD_VERSION && inner[1] == RECORD_WRITES);
+	cr_expect(get_le16(inner + 2) == record.shard && !memcmp(inner + 4, record.lineage, 16));
+	cr_expect(get_le64(inner + 20) == record.epoch && get_le64(inner + 28) == record.seq);
+	cr_expect((int64_t)get_le64(inner + 36) == record.now.v);
+	cr_expect(get_le32(inner + 44) == bytes.size - RECORD_HEAD && get_le32(inner + 48) == OPERATIONS);
+	cr_expect(get_le32(inner + 52) == record.chain_before);
 	cr_expect(!memcmp(b + RECORD_HEAD, "\1\6\7\0key one\5\0\0\0value", 20));
 	cr_expect(!memcmp(b + RECORD_HEAD + 20, "\1\10\1\0k\0\0\0\0", 9));
 	cr_expect(!memcmp(b + RECORD_HEAD + 29, "\2\7\4\0gone", 8));
 	cr_expect(!memcmp(b + RECORD_HEAD + 37, "\3\6\3\0key\2\3\0\2\0ab\xe8\xfd\1\0c", 19));
+}
+
+/* Made by another program, from the description of the layout alone. */
+static const uint8_t golden[] = {
+    0x53, 0x54, 0x52, 0x43, 0x02, 0x00, 0x00, 0x00, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x18,
+    0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41, 0xec, 0x51,
+    0xc4, 0xd8, 0x02, 0x01, 0x34, 0x12, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+    0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35,
+    0x34, 0x33, 0x32, 0x31, 0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x38, 0x00, 0x00, 0x00, 0x04,
+    0x00, 0x00, 0x00, 0x54, 0x53, 0x52, 0x51, 0x01, 0x06, 0x07, 0x00, 0x6b, 0x65, 0x79, 0x20, 0x6f, 0x6e,
+    0x65, 0x05, 0x00, 0x00, 0x00, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x01, 0x08, 0x01, 0x00, 0x6b, 0x00, 0x00,
+    0x00, 0x00, 0x02, 0x07, 0x04, 0x00, 0x67, 0x6f, 0x6e, 0x65, 0x03, 0x06, 0x03, 0x00, 0x6b, 0x65, 0x79,
+    0x02, 0x03, 0x00, 0x02, 0x00, 0x61, 0x62, 0xe8, 0xfd, 0x01, 0x00, 0x63,
+};
+enum { GOLDEN_CHAIN = 0xd10041f6 };
+
+Test(record, is_these_bytes)
+{
+	struct record got, record = write_sample();
+	cr_expect_eq(bytes.size, sizeof golden);
+	cr_expect_arr_eq(bytes.at, golden, sizeof golden);
+	cr_expect_eq(record.chain, (uint32_t)GOLDEN_CHAIN);
+	cr_assert_eq(record_open(span_of(golden, sizeof golden), &got), OK);
+	cr_expect_eq(got.chain, (uint32_t)GOLDEN_CHAIN);
+}
+
+/* Another place and another disk: another head, the same inner part, the same chain. */
+Test(record, has_an_inner_part_that_is_the_same_on_any_host)
+{
+	struct record here = write_sample(), there = here, got;
+	uint8_t       before[sizeof golden];
+	memcpy(before, bytes.at, sizeof before);
+	there.segment = 7;
+	there.offset = 8192;
+	there.durable_seq = 0;
+	record_seal(&bytes, &there);
+	cr_expect_eq(there.chain, here.chain);
+	cr_expect_arr_eq(bytes.at + RECORD_OUTER, before + RECORD_OUTER, sizeof before - RECORD_OUTER);
+	cr_expect_neq(get_le32(bytes.at + SUM_AT), get_le32(before + SUM_AT));
+	cr_assert_eq(record_open(buffer_span(&bytes), &got), OK);
+	cr_expect(got.segment == 7 && got.offset == 8192 && got.durable_seq == 0 && got.chain == here.chain);
+	/* An inner part under the head of another place holds only with that head's own sum. */
+	memcpy(bytes.at, before, SUM_AT);
+	cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_MALFORMED);
 }
 
 Test(record, with_any_flipped_bit_is_refused)
@@ -131,6 +176,39 @@ Test(record, with_any_flipped_bit_is_refused)
 		padded[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
 	cr_expect_eq(record_open(span_of(padded, sizeof padded), &got), OK);
+}
+
+/* One bit in the head and one in the inner part, which two separate sums could cancel. */
+Test(record, with_a_flipped_bit_in_each_part_is_refused)
+{
+	struct record got;
+	write_sample();
+	for (size_t i = 4 * 8; i < SUM_AT * 8; i++) {
+		bytes.at[i / 8] ^= (uint8_t)(1 << i % 8);
+		for (size_t k = RECORD_OUTER * 8; k < bytes.size * 8; k++) {
+			bytes.at[k / 8] ^= (uint8_t)(1 << k % 8);
+			cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_MALFORMED, "%zu and %zu", i,
+			             k);
+			bytes.at[k / 8] ^= (uint8_t)(1 << k % 8);
+		}
+		bytes.at[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+}
+
+Test(record, is_followed_by_zeros)
+{
+	struct record got;
+	uint8_t       padded[PADDED] = {0};
+	write_sample();
+	memcpy(padded, bytes.at, bytes.size);
+	cr_assert_eq(record_open(span_of(padded, sizeof padded), &got), OK);
+	for (size_t i = bytes.size; i < sizeof padded; i++) {
+		padded[i] = 1;
+		bool holds = record_padding_holds(span_of(padded, sizeof padded), &got);
+		cr_expect_eq(holds, i >= RECORD_ALIGN, "byte %zu", i);
+		padded[i] = 0;
+	}
+	cr_expect_not(record_padding_holds(span_of(padded, RECORD_ALIGN - 1), &got));
 }
 
 Test(record, torn_anywhere_is_refused)
@@ -152,24 +230,26 @@ Test(record, torn_anywhere_is_refused)
 	}
 }
 
-static void set_crc(void)
+static void set_sum(void)
 {
-	put_le32(bytes.at + CRC_AT, 0);
-	put_le32(bytes.at + CRC_AT, crc32c(0, bytes.at, bytes.size));
+	uint32_t chain = crc32c(0, bytes.at + RECORD_OUTER, bytes.size - RECORD_OUTER);
+	put_le32(bytes.at + SUM_AT, crc32c(chain, bytes.at, SUM_AT));
 }
 
 Test(record, of_another_version_or_kind_is_unsupported_only_if_intact)
 {
 	static const struct {
 		unsigned at, value;
-	} rows[] = {{4, 0}, {4, 2}, {4, 255}, {5, 0}, {5, 3}, {5, 255}};
+	} rows[] = {{4, 0},  {4, 1},  {4, 3},  {4, 255}, {7, 1},   {36, 0},
+	            {36, 1}, {36, 3}, {37, 0}, {37, 3},  {37, 255}};
 	struct record got;
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		write_sample();
 		bytes.at[rows[i].at] = (uint8_t)rows[i].value;
 		cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_MALFORMED, "row %u", i);
-		set_crc();
+		set_sum();
 		cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_UNSUPPORTED, "row %u", i);
+		if (rows[i].at == 4) cr_expect_eq(record_version(buffer_span(&bytes)), rows[i].value);
 	}
 }
 
@@ -197,8 +277,8 @@ Test(record, chain_depends_on_the_previous_record)
 Test(record, size_is_rounded_up_to_blocks)
 {
 	static const uint64_t rows[][2] = {{0, 4096},         {1, 4096},
-	                                   {4096 - 88, 4096}, {4096 - 87, 8192},
-	                                   {8192 - 88, 8192}, {UINT32_MAX, UINT64_C(1) << 32 | 4096}};
+	                                   {4096 - 92, 4096}, {4096 - 91, 8192},
+	                                   {8192 - 92, 8192}, {UINT32_MAX, UINT64_C(1) << 32 | 4096}};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
 		cr_expect_eq(record_room(rows[i][0]), rows[i][1], "row %u", i);
 }

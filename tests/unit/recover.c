@@ -165,7 +165,7 @@ Test(recover, a_flipped_byte_before_an_acknowledged_record_is_refused_and_nothin
 	store_close(&store);
 	for (unsigned seq = 2; seq <= 12; seq++) {
 		struct found found = find_record(&copy, seq);
-		size_t       flips[] = {found.at, found.at + 50, found.at + 84, found.at + RECORD_HEAD,
+		size_t       flips[] = {found.at, found.at + 50, found.at + 32, found.at + RECORD_HEAD,
 		                        found.at + found.size - 1};
 		for (unsigned i = 0; i < 5; i++) {
 			file_flip(&copy, found.name, flips[i], 0x10);

@@ -228,6 +228,11 @@ Test(scan, a_record_of_another_version_is_an_error)
 	add(1);
 	cr_expect_eq(walk(&at, &err), 1);
 	cr_expect_eq(err, ERR_UNSUPPORTED);
+	char why[VERSION_TEXT];
+	scan_refusal(&scan, why);
+	cr_expect_str_eq(
+	    why, "a record in journal/00000000000000000001.seg is of a kind that this program does not know: "
+	         "use the program that wrote it");
 }
 
 Test(scan, a_missing_segment_is_damage)

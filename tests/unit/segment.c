@@ -66,7 +66,7 @@ Test(segment, begins_with_its_head_and_is_zeros)
 	size_t size = file_read(&test_dir, name_of(5), &bytes);
 	cr_assert_eq(size, dir.segment_bytes);
 	cr_expect(!memcmp(bytes, "STMPJSEG", 8));
-	cr_expect(get_le32(bytes + VERSION_AT) == 1 && get_le32(bytes + 12) == 3);
+	cr_expect(get_le32(bytes + VERSION_AT) == 2 && get_le32(bytes + 12) == 3);
 	cr_expect(!memcmp(bytes + 16, dir.lineage, 16));
 	cr_expect(get_le64(bytes + 32) == 5 && get_le64(bytes + 40) == dir.segment_bytes);
 	cr_expect_eq(get_le32(bytes + CRC_AT), crc32c(0, bytes, CRC_AT));
@@ -156,15 +156,34 @@ Test(segment, with_a_head_flipped_anywhere_is_refused)
 
 Test(segment, of_another_version_is_unsupported_only_if_intact)
 {
+	static const struct {
+		uint8_t     flip;
+		const char *why;
+	} rows[] = {
+	    {3,
+	     "journal/00000000000000000001.seg has format version 1, this program knows 2: back up the data "
+	     "directory with the program that wrote it, and restore that backup with this one"},
+	    {1,
+	     "journal/00000000000000000001.seg has format version 3, this program knows 2: use the program "
+	     "that wrote it, or a newer one"}};
 	uint8_t *bytes, crc[4];
-	create(1);
-	file_flip(&test_dir, name_of(1), VERSION_AT, 3);
-	cr_expect_eq(opens(&dir, 1), ERR_DAMAGED);
-	(void)file_read(&test_dir, name_of(1), &bytes);
-	put_le32(crc, crc32c(0, bytes, CRC_AT));
-	free(bytes);
-	file_write(&test_dir, name_of(1), CRC_AT, span_of(crc, sizeof crc));
-	cr_expect_eq(opens(&dir, 1), ERR_UNSUPPORTED);
+	char     why[VERSION_TEXT];
+	for (unsigned i = 0; i < 2; i++) {
+		if (i) cr_assert_eq(segment_delete(&dir, 1), OK);
+		create(1);
+		cr_expect_eq(segment_judge_version(&dir, 1, why), OK);
+		file_flip(&test_dir, name_of(1), VERSION_AT, rows[i].flip);
+		cr_expect_eq(opens(&dir, 1), ERR_DAMAGED);
+		cr_expect_eq(segment_judge_version(&dir, 1, why), OK);
+		(void)file_read(&test_dir, name_of(1), &bytes);
+		put_le32(crc, crc32c(0, bytes, CRC_AT));
+		free(bytes);
+		file_write(&test_dir, name_of(1), CRC_AT, span_of(crc, sizeof crc));
+		cr_expect_eq(opens(&dir, 1), ERR_UNSUPPORTED);
+		cr_expect_eq(segment_judge_version(&dir, 1, why), ERR_UNSUPPORTED);
+		cr_expect_str_eq(why, rows[i].why);
+	}
+	cr_expect_eq(segment_judge_version(&dir, 2, why), OK); /* a missing one has no version */
 }
 
 Test(segment, cut_short_or_grown_is_refused)

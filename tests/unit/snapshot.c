@@ -3,6 +3,7 @@
 #include "tests/unit/shop.h"
 #include "tests/unit/patience.h"
 
+#include "schemas/lines.h"
 #include "store/file.h"
 #include "store/snapshot.h"
 #include "store/clean_mark.h"
@@ -278,6 +279,28 @@ Test(snapshot, whose_manifest_has_a_flipped_bit_is_ignored)
 	cr_assert_eq(snapshot_list(test_dir.fd, &dir, list, &count, &broken), OK);
 	cr_expect(count == 1 && broken == 0);
 	cr_expect(list[0].at.seq == made.at.seq && !memcmp(list[0].sha256, made.sha256, 32));
+}
+
+Test(snapshot, whose_manifest_is_of_another_version_is_refused_by_its_number)
+{
+	static const char why[] =
+	    "/manifest has format version 2, this program knows 1: use the program that wrote it";
+	char          path[64];
+	struct buffer text = {0};
+	open_small();
+	save_all(1);
+	struct snapshot made = snap();
+	store_close(&store);
+	path_of(&made, "manifest", path);
+	snapshot_manifest_write(&made, &text);
+	text.size -= strlen("crc=00000000\n");
+	*(uint8_t *)memchr(text.at, '1', text.size) = '2';
+	lines_end(&text);
+	file_write(&test_dir, path, 0, buffer_span(&text));
+	expect_refused(&test_dir, false, ERR_UNSUPPORTED, why);
+	close_and_distrust();
+	expect_refused(&test_dir, false, ERR_UNSUPPORTED, why);
+	buffer_free(&text);
 }
 
 Test(snapshot, leaves_nothing_when_it_is_stopped)

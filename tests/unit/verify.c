@@ -256,15 +256,14 @@ static void change_last_record(void (*change)(uint8_t *head))
 	file_read(&test_dir, last.name, &bytes);
 	uint8_t *head = bytes + last.at;
 	change(head);
-	put_le32(head + 84, 0);
-	put_le32(head + 84, crc32c(0, head, last.size));
+	put_le32(head + 32, crc32c(crc32c(0, head + RECORD_OUTER, last.size - RECORD_OUTER), head, 32));
 	file_write(&test_dir, last.name, last.at, span_of(head, last.size));
 	free(bytes);
 }
 
 static void count_more(uint8_t *head)
 {
-	put_le32(head + 76, get_le32(head + 76) + 1);
+	put_le32(head + 84, get_le32(head + 84) + 1);
 }
 
 static void raise_version(uint8_t *head)
@@ -287,7 +286,17 @@ Test(verify, reports_a_record_of_another_version)
 	save_accounts(10);
 	stop();
 	change_last_record(raise_version);
-	expect_fault(&test_dir, "journal segment 1: written by another version");
+	expect_fault(&test_dir, "a record in journal/00000000000000000001.seg has format version 3");
+}
+
+Test(verify, tells_bytes_behind_a_record_that_are_not_zeros)
+{
+	open_here();
+	save_accounts(10);
+	stop();
+	struct found one = find_record(&test_dir, 5);
+	file_flip(&test_dir, one.name, one.at + RECORD_ALIGN - 1, 0x80);
+	expect_fault(&test_dir, "the bytes behind record 5 are not zeros");
 }
 
 Test(verify, reports_a_missing_last_record_that_the_tables_have)
