@@ -18,7 +18,7 @@ struct dump_to {
 /* Every record of the journal below `shard_fd`, from seq `from` on, in the order of its segments:
  *   {"seq","epoch","kind","time","segment","offset","bytes","durable_seq","operations":[{"op","table","key",…},…]}
  * Other bytes appear as {"segment","offset","bytes","damaged"} or {…,"unfinished"}.
- * Errors: ERR_NOT_FOUND (no journal), ERR_UNSUPPORTED (a segment of an unknown version; the lines before it are
+ * Errors: ERR_NOT_FOUND (no journal), ERR_UNSUPPORTED (a segment or record of an unknown version; the lines before it are
  * shown), ERR_IO, ERR_NO_MEMORY. */
 must_check enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to);
 

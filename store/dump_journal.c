@@ -248,10 +248,21 @@ static bool is_blank(const uint8_t *page)
 	return !page[0] && !memcmp(page, page + 1, RECORD_ALIGN - 1);
 }
 
-/* The record at an offset, if its head states that position. */
-static bool record_at(struct span bytes, uint64_t number, uint64_t offset, struct record *record)
+static void refuse_record(struct reading *self, uint64_t number, struct span record)
 {
-	enum err err = record_open(span_of(bytes.at + offset, bytes.size - offset), record);
+	const struct journal_dir dir = {.fd = self->dir_fd};
+	const struct scan        scan = {.dir = &dir, .refused = number, .version = record_version(record)};
+	if (self->to->why) scan_refusal(&scan, self->to->why);
+	self->err = ERR_UNSUPPORTED;
+}
+
+/* The record at an offset, if its head states that position. */
+static bool record_at(struct reading *self, struct span bytes, uint64_t number, uint64_t offset,
+                      struct record *record)
+{
+	struct span here = span_of(bytes.at + offset, bytes.size - offset);
+	enum err    err = record_open(here, record);
+	if (err == ERR_UNSUPPORTED) refuse_record(self, number, here);
 	return !err && record->segment == number && record->offset == offset;
 }
 
@@ -261,7 +272,7 @@ static void read_records(struct reading *self, uint64_t number, struct span byte
 	uint64_t      offset = RECORD_ALIGN;
 	while (offset + RECORD_ALIGN <= bytes.size && !self->ended && !self->err) {
 		uint64_t room = RECORD_ALIGN;
-		if (record_at(bytes, number, offset, &record)) {
+		if (record_at(self, bytes, number, offset, &record)) {
 			room = record_room(record.writes.size);
 			take_record(self, &record);
 		} else if (!is_blank(bytes.at + offset)) {

@@ -5,6 +5,7 @@
 #include "schemas/crc32c.h"
 #include "store/clean_mark.h"
 #include "store/db_inside.h"
+#include "store/dump.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -90,9 +91,10 @@ Test(format_versions, a_segment_of_another_version_is_refused_and_nothing_change
 	open_ok(&test_dir);
 	save(2, 900);
 	store_close(&store);
+	uint64_t last = last_segment();
 	for (unsigned trusted = 2; trusted-- > 0;) {
 		if (!trusted) cr_assert_eq(unlinkat(test_dir.fd, "trust", 0), 0);
-		for (uint64_t segment = 1; segment <= last_segment(); segment++) {
+		for (uint64_t segment = 1; segment <= last; segment++) {
 			set_version(&test_dir, segment, 1);
 			expect_refused(&test_dir, false, ERR_UNSUPPORTED, why);
 			store_close(&store);
@@ -128,4 +130,39 @@ Test(format_versions, tables_of_another_version_are_refused_and_nothing_changed)
 	expect_refused(
 	    &test_dir, false, ERR_UNSUPPORTED,
 	    "db/data.mdb has format version 3, this program knows 2: use the program that wrote it");
+}
+
+static bool take_line(void *user, struct span line)
+{
+	(void)line;
+	++*(unsigned *)user;
+	return true;
+}
+
+/* Its sum holds, in a segment of this version. */
+Test(format_versions, a_record_of_another_version_is_refused_and_nothing_changed)
+{
+	static const char want[] =
+	    "a record in journal/00000000000000000001.seg has format version 3, this program knows 2: "
+	    "use the program that wrote it, or a newer one";
+	char           why[VERSION_TEXT];
+	unsigned       lines = 0;
+	struct dump_to to = {take_line, &lines, why};
+	uint8_t       *bytes;
+	open_ok(&test_dir);
+	save(1, 100);
+	store_close(&store);
+	struct found record = find_record(&test_dir, 2);
+	(void)file_read(&test_dir, record.name, &bytes);
+	uint8_t *head = bytes + record.at;
+	head[4] = RECORD_VERSION + 1;
+	put_le32(head + 32, crc32c(crc32c(0, head + RECORD_OUTER, record.size - RECORD_OUTER), head, 32));
+	file_write(&test_dir, record.name, record.at, span_of(head, record.size));
+	free(bytes);
+	cr_expect_eq(dump_journal(test_dir.fd, 0, &to), ERR_UNSUPPORTED);
+	cr_expect_eq(lines, 1); /* the one before */
+	cr_expect_str_eq(why, want);
+	expect_refused(&test_dir, false, ERR_UNSUPPORTED, want);
+	cr_assert_eq(unlinkat(test_dir.fd, "trust", 0), 0);
+	expect_refused(&test_dir, false, ERR_UNSUPPORTED, want);
 }
