@@ -17,6 +17,15 @@ static bool is_of_beginning(CURLcode code)
 	return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT;
 }
 
+/* libcurl ends a response with a header line of more than 100 KiB as if memory had run out; from 8.6 on with a code of its
+ * own. */
+static bool has_long_header(const struct attempt *attempt, CURLcode code)
+{
+	enum { CODE_TOO_LARGE = 100 };
+
+	return attempt->has_request && (code == CURLE_OUT_OF_MEMORY || (int)code == CODE_TOO_LARGE);
+}
+
 static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 {
 	if (attempt->overflowed || code == CURLE_FILESIZE_EXCEEDED) return ATTEMPT_TOO_LARGE;
@@ -41,7 +50,7 @@ static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE: return ATTEMPT_RESET;
-	case CURLE_OUT_OF_MEMORY: return ATTEMPT_INTERNAL;
+	case CURLE_OUT_OF_MEMORY: return has_long_header(attempt, code) ? ATTEMPT_PROTOCOL : ATTEMPT_INTERNAL;
 	default: return attempt->lacked ? ATTEMPT_INTERNAL : ATTEMPT_PROTOCOL;
 	}
 }
@@ -109,8 +118,9 @@ static enum attempt_detail detail_of(const struct attempt *attempt, enum attempt
 	case ATTEMPT_TLS: return detail_of_tls(attempt, code);
 	case ATTEMPT_RESET: return detail_of_reset(attempt, code);
 	case ATTEMPT_PROTOCOL:
-		return attempt->head_bytes > EGRESS_HEAD_BYTES_MAX ? DETAIL_RESPONSE_HEAD
-		                                                   : DETAIL_RESPONSE_PROTOCOL;
+		return attempt->head_bytes > EGRESS_HEAD_BYTES_MAX || has_long_header(attempt, code)
+		           ? DETAIL_RESPONSE_HEAD
+		           : DETAIL_RESPONSE_PROTOCOL;
 	default: return DETAIL_NONE;
 	}
 }

@@ -8,6 +8,7 @@
     /reset           closes with RST                           /reset-in-head  the same in the middle of the head
     /close           closes without an answer                  /short     200, and less than Content-Length
     /garbage         not HTTP                  /long-head      a head without end
+    /long-header     one header of 1 MiB
 
 `receiver.answers[path] = bytes` answers a path with these bytes. A function of the request may return the bytes
 instead; text names a path to behave like. `receiver.play(path, "/reset", "/status/200")` uses one behaviour for each
@@ -235,6 +236,11 @@ class Receiver:
     async def _do_long_head(self, writer, rest):
         writer.write(b"HTTP/1.1 200 Said\r\n")
         await self._for_ever(writer, b"X-Long: " + b"x" * 1000 + b"\r\n")
+
+    async def _do_long_header(self, writer, rest):
+        writer.write(b"HTTP/1.1 200 Said\r\nX-Long: " + b"x" * (1 << 20) + b"\r\n\r\n")
+        await writer.drain()
+        writer.close()
 
 
 class Hole:

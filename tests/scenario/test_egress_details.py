@@ -157,6 +157,7 @@ def test_each_failure_without_an_answer_has_its_detail(receiver, trusting):
             "/reset-in-head": ("reset", "response: connection reset before the answer"),
             "/close": ("reset", "response: connection closed before the answer"),
             "/garbage": ("protocol", "response: no valid HTTP"), "/long-head": ("protocol", "response: the head is too large"),
+            "/long-header": ("protocol", "response: the head is too large"),
             "/status/500": ("-", "")}
     assert details(drive([f"post {path} {receiver.url(path)} {{}}" for path in want], *trusting, "--attempt-ms", 3000)) == want
 
