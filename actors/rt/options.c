@@ -6,13 +6,13 @@
  */
 #include "actors/rt/options.h"
 #include "actors/rt/log.h"
+#include "actors/rt/named_file.h"
 #include "actors/rt/options_inside.h"
 #include "schemas/date.h"
 #include "schemas/limits.h"
 #include "schemas/nearest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,17 +287,19 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 /* Reads the whole file and appends a NUL. */
 static enum err load(struct reading *reading, const char *path, char **text)
 {
-	int     fd = open(path, O_RDONLY | O_CLOEXEC);
+	mono_us until;
+	int     fd = named_file_open(path, &until);
 	char   *room = NULL;
 	size_t  size = 0;
 	ssize_t got = -1;
 
 	if (fd >= 0 && (room = malloc(CONFIG_BYTES_MAX + 1)))
-		while (size < CONFIG_BYTES_MAX && (got = read(fd, room + size, CONFIG_BYTES_MAX - size)) > 0)
+		while (size < CONFIG_BYTES_MAX &&
+		       (got = named_file_read(fd, room + size, CONFIG_BYTES_MAX - size, until)) > 0)
 			size += (size_t)got;
 	if (got != 0)
 		snprintf(reading->why, OPTION_WHY, "--config: cannot read %.60s: %s", path,
-		         size == CONFIG_BYTES_MAX ? "too large" : strerror(errno));
+		         size == CONFIG_BYTES_MAX ? "too large" : named_file_error(errno));
 	if (fd >= 0) close(fd);
 	if (got != 0 || memchr(room, 0, size)) {
 		if (got == 0) refuse(reading, "--config", "the file holds a zero byte");

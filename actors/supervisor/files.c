@@ -1,9 +1,9 @@
 /* The files that options name, read once: the supervisor checks what it has read and passes on exactly that. */
 #include "actors/supervisor/files.h"
+#include "actors/rt/named_file.h"
 #include "actors/rt/tls_pair.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,12 +22,13 @@ void files_free(struct files *files)
 static enum err read_whole(const char *path, struct buffer *text)
 {
 	enum { FIRST_BYTES = 64 << 10 };
-	int     fd = open(path, O_RDONLY | O_CLOEXEC);
+	mono_us until;
+	int     fd = named_file_open(path, &until);
 	ssize_t n = -1;
 
 	if (fd < 0) return ERR_IO;
 	while (buffer_reserve(text, text->size ? text->size : FIRST_BYTES) &&
-	       (n = read(fd, text->at + text->size, text->capacity - text->size)) > 0) {
+	       (n = named_file_read(fd, text->at + text->size, text->capacity - text->size, until)) > 0) {
 		text->size += (size_t)n;
 		if (text->size <= SETTINGS_FILE_BYTES_MAX) continue;
 		errno = EFBIG;
@@ -56,7 +57,7 @@ static enum err read_all(const struct options *options, struct files *files, str
 		if (!named[i].path || !(err = read_whole(named[i].path, &files->of[i]))) continue;
 		*refusal = (struct files_refusal){named[i].option, named[i].path, ""};
 		snprintf(refusal->reason, sizeof refusal->reason, "%s",
-		         errno == ENODATA ? "is empty" : strerror(errno));
+		         errno == ENODATA ? "is empty" : named_file_error(errno));
 		return err == ERR_NO_MEMORY ? err : ERR_BAD_OPTION;
 	}
 	return OK;

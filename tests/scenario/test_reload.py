@@ -116,6 +116,7 @@ BAD_PAIRS = {
     "a missing certificate": (lambda own: own.cert.unlink(), "No such file"),
     "a certificate cut short": (lambda own: own.cert.write_text(own.cert.read_text()[:200]), "--tls-cert"),
     "a directory": (lambda own: (own.cert.unlink(), own.cert.mkdir()), "--tls-cert"),
+    "a pipe that nobody writes into": (lambda own: (own.cert.unlink(), os.mkfifo(own.cert)), "--tls-cert"),
     "no key": (lambda own: own.key.write_text("no key\n"), "--tls-key"),
     "a missing key": (lambda own: own.key.unlink(), "--tls-key"),
     "another's key": (lambda own: openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", own.key), "--tls-key"),

@@ -109,6 +109,26 @@ def test_an_unreadable_certificate(place, tmp_path):
     assert "none.pem" in refused(place, command)
 
 
+@pytest.mark.parametrize("option", ["--config", "--tls-cert", "--egress-ca"])
+def test_a_pipe_that_nobody_writes_into(place, tmp_path, option):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    more = ["--tls-key", pipe] if option == "--tls-cert" else []
+    status, lines = (2, None) if option == "--config" else (1, 1)
+    line = refused(place, with_options(place, option, pipe, *more), status=status, lines=lines)
+    assert option in line and "a regular file is wanted" in line
+
+
+def test_a_configuration_from_a_pipe(new_service, tmp_path):
+    """As a shell makes it of <(command)."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"echo 'max-body = 1000' >{pipe}"]):
+        service = new_service(shards=1, options=["--config", str(pipe)])
+    with service.client(service.cli("account", "create", "--name", "x")["api_key"]) as client:
+        assert client.request("POST", "/v1/passes", {"pass_id": "x" * 1000}).status == 413
+
+
 def test_another_number_of_shards(made):
     command = [word if word != str(SHARDS) else "5" for word in made.command()]
     assert "asked=5" in refused(made, command)
