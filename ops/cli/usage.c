@@ -156,7 +156,11 @@ static bool check_option(struct check *check, int argc, char *const *argv, int *
 	unsigned                 at = option_at(check->usage, word, size);
 	const struct usage_item *item = &check->usage->of[at];
 
+	/* The caller has taken the first --data out. */
+	if (at == check->usage->count && size == strlen("--data") && !memcmp(word, "--data", size))
+		return refuse(check, "--data", " is given twice");
 	if (at == check->usage->count) return refuse_unknown(check, word, size);
+	if (check->seen[at] && !item->repeats) return refuse(check, item->name, " is given twice");
 	check->seen[at] = true;
 	if (!*item->value) return value ? refuse(check, item->name, " takes no value") : true;
 	if (!value) {
