@@ -180,7 +180,9 @@ def test_only_the_beginning_of_a_long_value_is_repeated(shop, service):
 
 def test_a_pass_that_exists_and_an_account_without_templates(shop, service, a_pass, new_shop):
     told(shop.client.post(PASSES, {"pass_id": a_pass, "visible": {"name": "a"}}), 409, "RESOURCE_CONFLICT", None, "exists")
-    told(new_shop().client.post(PASSES, {"pass_id": "a"}), 422, "PASS_TEMPLATE_NOT_FOUND", None, "has no pass template")
+    without = new_shop().client
+    told(without.post(PASSES, {"pass_id": "a"}), 422, "PASS_TEMPLATE_NOT_FOUND", None, "has no pass template")
+    told(without.get("/v1/pass-templates/accepted-fields"), 422, "PASS_TEMPLATE_NOT_FOUND", None, "has no pass template")
 
 
 PATCHES = [

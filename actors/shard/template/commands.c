@@ -48,7 +48,6 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 			err = view_parted_next(request->view, TABLE_TEMPLATE, &room, &row);
 	}
 	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, 0, false); /* neither is in the response */
-	;
 	list_drop(&list);
 	buffer_free(&room);
 	return err;

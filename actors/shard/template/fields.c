@@ -11,11 +11,13 @@ static void pack_AcceptedField(msgpack_packer *pk, const struct template_field *
 
 enum err on_TEMPLATE_FIELDS(struct request *request, struct outcome *outcome)
 {
-	uint32_t       number;
-	char           id[TEMPLATE_ID_TEXT];
-	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
-	enum err       err = choose_template(request, &request->args[ARG_TEMPLATE_FIELDS_pass_template_id],
-	                                     &number);
+	uint32_t              number;
+	char                  id[TEMPLATE_ID_TEXT];
+	msgpack_packer        packer = buffer_packer(outcome->payload), *pk = &packer;
+	const msgpack_object *named = &request->args[ARG_TEMPLATE_FIELDS_pass_template_id];
+	enum err              err = choose_template(request, named, &number);
+	if (err == ERR_PASS_TEMPLATE_NOT_FOUND && !arg_present(named))
+		return refuse(outcome, REASON_OF_ALL(NO_TEMPLATE));
 	const struct template *template;
 	if (err || (err = account_template(request->account, request->view, number, &template))) return err;
 	template_id_text(request->account->id, number, id);
