@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/* The least that a host must provide; with less a start is refused. Units: bytes; descriptors. */
+/* The least that a host must provide; with less a start is refused. Units: bytes; files; descriptors. */
 #define SHARD_SEGMENT_BYTES (UINT64_C(16) << 20)
 #define SHARD_MAP_BYTES     (UINT64_C(1) << 40)
 
@@ -9,6 +9,10 @@
  * be free as writes need. actors/shard/shard.c compares these with the store's own constants. */
 #define NEEDS_SHARD_BYTES (2 * SHARD_SEGMENT_BYTES + (UINT64_C(64) << 20))
 #define NEEDS_FLOOR_BYTES (UINT64_C(96) << 20)
+
+/* Files and directories: of a shard with its snapshots, and of everything else in a data directory. */
+#define NEEDS_SHARD_FILES 32u
+#define NEEDS_FLOOR_FILES 16u
 
 /* Address space of a process: a shard's tables, those of a snapshot being made, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))

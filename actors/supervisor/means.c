@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 /* Raises the limit as far as allowed; if that is below `needed`, logs it. */
 static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint64_t needed,
@@ -28,11 +29,24 @@ static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint
 	return ERR_UNSUPPORTED;
 }
 
+/* Every process names its sockets by /proc/self/fd. */
+static enum err look_for_proc(void)
+{
+	if (!access("/proc/self/fd", X_OK)) return OK;
+	log_fatal("no_proc",
+	          "path=/proc/self/fd error=\"%s\" reason=\"/proc must be mounted where the service runs\"",
+	          strerror(errno));
+	return ERR_UNSUPPORTED;
+}
+
 enum err means_of_process(void)
 {
-	enum err err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS,
-	                           "a process may open too few files: raise ulimit -n, or LimitNOFILE= of "
-	                           "the unit");
+	enum err err = look_for_proc();
+
+	if (!err)
+		err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS,
+		                  "a process may open too few files: raise ulimit -n, or LimitNOFILE= of "
+		                  "the unit");
 
 	return err ? err
 	           : raise_limit(
@@ -56,6 +70,19 @@ static bool look_at_disk(const char *dir, struct statvfs *disk)
 	return true;
 }
 
+/* A file system can have room for bytes and none for another file. One that makes its inodes as needed reports none at all. */
+static enum err look_at_files(const char *dir, const struct statvfs *disk, uint32_t shards)
+{
+	uint64_t needed = (uint64_t)shards * NEEDS_SHARD_FILES + NEEDS_FLOOR_FILES;
+
+	if (!disk->f_files || disk->f_favail >= needed) return OK;
+	log_fatal("disk_too_few_files",
+	          "data=\"%s\" needed_files=%" PRIu64 " free_files=%" PRIu64
+	          " reason=\"the file system has too few free inodes for a new directory: see df -i\"",
+	          dir, needed, (uint64_t)disk->f_favail);
+	return ERR_STORAGE_FULL;
+}
+
 enum err means_of_disk(const char *dir, uint32_t shards)
 {
 	struct statvfs disk;
@@ -63,7 +90,7 @@ enum err means_of_disk(const char *dir, uint32_t shards)
 
 	if (!look_at_disk(dir, &disk)) return OK; /* the creation of the directory reports the fault */
 	free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (free_bytes >= needed) return OK;
+	if (free_bytes >= needed) return look_at_files(dir, &disk, shards);
 	log_fatal("disk_too_small",
 	          "data=\"%s\" needed_bytes=%" PRIu64 " free_bytes=%" PRIu64
 	          " reason=\"a new directory of %u shards needs that much\"",

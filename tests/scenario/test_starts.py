@@ -16,7 +16,7 @@ from pathlib import Path
 
 import places
 import pytest
-from disk import MIB, Disk, NotPermitted
+from disk import MIB, Disk, NotPermitted, run_quietly
 from harness import Service, wait_for
 from shop import Shop
 
@@ -120,7 +120,7 @@ def test_a_pipe_that_nobody_writes_into(place, tmp_path, option):
 
 
 def test_a_configuration_from_a_pipe(new_service, tmp_path):
-    """As a shell makes it of <(command)."""
+    """As a shell makes one of <(command)."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["sh", "-c", f"echo 'max-body = 1000' >{pipe}"]):
@@ -187,6 +187,32 @@ def test_a_disk_without_room_for_a_new_directory(new_service, small_disk, at):
     assert "disk_too_small" in line and f"needed_bytes={(SHARDS * 96 + 96) * MIB}" in line, line
     assert 0 < int(line.split("free_bytes=")[1].split()[0]) <= 280 * MIB
     assert everything(service.home / "disk") == before
+
+
+@pytest.mark.parametrize("spare", [-1, 0])
+def test_a_disk_without_room_for_its_files(new_service, small_disk, spare):
+    """There is room for bytes. With the inodes that it asks for, it starts."""
+    service = new_service(start=False, shards=SHARDS)
+    disk = small_disk(service, 1000)
+    service.data = disk.at / "data"
+    needed = SHARDS * 32 + 16
+    used = os.statvfs(disk.at).f_files - os.statvfs(disk.at).f_ffree
+    run_quietly("mount", "-o", f"remount,nr_inodes={used + needed + spare}", disk.at)
+    if spare == 0:
+        service.start()
+        assert service.stop() == 0
+        return
+    line = refused(service)
+    assert f"event=disk_too_few_files data=\"{service.data}\" needed_files={needed} free_files={needed - 1} " in line, line
+    assert list(disk.at.iterdir()) == []
+
+
+def test_a_host_without_proc(place):
+    hidden = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "serve"]
+    if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot unmount /proc here")
+    line = refused(place, [*hidden, *place.command()])
+    assert "event=no_proc " in line and "/proc must be mounted" in line, line
 
 
 def test_a_disk_with_just_enough_room_for_a_new_directory(new_service, small_disk):
