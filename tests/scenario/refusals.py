@@ -1,5 +1,5 @@
 """A way to provoke every documented error of every operation. provoke() is the entry."""
-from good_requests import GOOD, OPERATIONS, TERMS, a_pass, a_reward, a_subscription, an_archived_reward, an_entitlement, ask, \
+from good_requests import GOOD, MAKES, OPERATIONS, TERMS, a_pass, a_reward, a_subscription, an_archived_reward, an_entitlement, ask, \
     ask_vainly, body_of, create, path_to_nobody, slug_of, target_of
 from hooks import HOOKS, KINDS, hook_path, new_url, subscribe
 from shop import new_id, path_of
@@ -38,8 +38,7 @@ def send_bytes(shops, name, kind, size):
 
 
 def find_nobody(shops, name):
-    ids = {id_name: "nobody" for id_name in ("pass_id", "subscription_id", "reward_slug", "entitlement_id")}
-    return ask(shops.shop, name, target_of(name, ids))
+    return ask(shops.shop, name, target_of(name, dict.fromkeys(MAKES, "nobody")))
 
 
 ANY = {
