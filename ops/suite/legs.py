@@ -66,9 +66,10 @@ def store_threads(run):
     return check(run, "./tests/thread/store_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
 
 
-def account_threads(run):
-    build(run, TSAN, "tests/thread/account_threads")
-    return check(run, "./tests/thread/account_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
+def shard_threads(run):
+    programs = ["tests/thread/account_threads", "tests/thread/handover_threads"]
+    build(run, TSAN, *programs)
+    return tally.add(check(run, f"./{program}", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"}) for program in programs)
 
 
 # Programs of the build
@@ -216,7 +217,7 @@ def fuzz(run):
 FIRST = [("builds", builds)]
 SCENARIOS = [("scenarios, plain build", scenarios_plain), ("scenarios, ASan and UBSan", scenarios_asan)]
 BESIDE = [[("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
-           ("threads of the store, TSan", store_threads), ("threads of the accounts, TSan", account_threads),
+           ("threads of the store, TSan", store_threads), ("threads of the shard, TSan", shard_threads),
            ("build of the fuzz targets", build_fuzz), ("fuzz targets", fuzz)],
           [("store with failing calls", failing_calls), ("store after crashes", crash_states),
            ("negative controls", controls), ("random operations against a model", model)]]

@@ -5,6 +5,7 @@
 
 #include "actors/rt/token.h"
 #include "actors/shard/engine/engine.h"
+#include "actors/shard/engine/readers_inside.h"
 #include "schemas/api/account.h"
 #include "schemas/api/delivery.h"
 #include "schemas/api/pass.h"
@@ -440,7 +441,6 @@ Test(engine_turns, refuse_a_list_while_nothing_is_received)
 
 /* Lists and commits --------------------------------------------------------------------------------------- */
 
-/* A reader's answer to the last call. */
 static bool is_answered(void)
 {
 	for (int i = 0; i < patience_ms(5000); i++) {
@@ -484,4 +484,17 @@ Test(engine_turns, charge_an_account_for_its_large_answers)
 	cr_expect(turns_defer(&engine->turns, account, now));
 	ask_for_list(account);
 	cr_expect_eq(engine->turns.count, 1, "its lists wait for their turn too");
+}
+
+/* A reader runs at a low priority: when it holds a lock it may not run for a long time. */
+Test(engine_turns, wait_for_no_lock_of_a_reader, .timeout = 60)
+{
+	pthread_mutex_lock(&engine->readers->mutex);
+	ask_for_list(account);
+	ask_for_list(account);
+	cr_expect_eq(atomic_load(&engine->readers->jobs), 2);
+	pthread_mutex_unlock(&engine->readers->mutex);
+	cr_expect(is_answered());
+	turn();
+	cr_expect_null(engine->readers->newest, "finished jobs are freed");
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/shard/command.h"
+#include "actors/shard/engine/handover.h"
 #include "actors/shard/engine/session.h"
 #include "store/store.h"
 
@@ -39,12 +40,12 @@ int readers_fd(const struct readers *readers); /* readable when readers_next() m
 
 /* A finished frame of replies. Its bytes are counted in `window`, of the session that asked. */
 struct result {
-	struct peer       peer;
-	bool              has_account;
-	struct account_id account;
-	struct window    *window;
-	struct buffer     frame;
-	struct result    *next; /* used by readers.c */
+	struct handover_item item; /* used by readers.c */
+	struct peer          peer;
+	bool                 has_account;
+	struct account_id    account;
+	struct window       *window;
+	struct buffer        frame;
 };
 
 /* The next result, which the caller frees; NULL: none. */
