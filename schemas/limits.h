@@ -239,6 +239,13 @@ enum {
 	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
 	COMMIT_BYTES_MAX = 1 << 20, /* bytes of records before it commits: large values are many pages */
 	COMMIT_ROWS_MAX = 512,      /* distinct rows written (about dirty pages) before LMDB commits */
+	/* journal behind which the rows of late tables are written (a round): as many KiB as the table has rows, */
+	LATE_ROUND_BYTES_MIN = 48 << 20,  /* at least this */
+	LATE_ROUND_BYTES_MAX = 256 << 20, /* and at most this; decisions pause while two rounds are behind */
+	LATE_ROUND_MS = 10000,            /* of real time, after which a round begins with less journal */
+	LATE_SLICE_ROWS = 32,             /* rows of a round in one commit, */
+	LATE_SLICE_ROWS_IDLE = 128,       /* while nobody calls, */
+	LATE_SLICES_OWED_MAX = 8,   /* and such slices due at once, after which decisions pause for one */
 	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is in use */
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer caches, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */

@@ -3,7 +3,6 @@
  * db_commit(), and the write cursors with it. A reader's transaction is renewed together with its cursors. */
 #include "store/db_inside.h"
 
-#include "schemas/bytes.h"
 #include "store/file.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20, HELD_PIECE_BYTES = 128 << 10 };
+enum { MARK_TRIES = 100, READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20, HELD_PIECE_BYTES = 128 << 10 };
 
 /* Opening and transactions -------------------------------------------------------------------------------- */
 
@@ -123,83 +122,27 @@ enum err db_begin(struct db *db)
 	return db_err(mdb_txn_begin(db->env, NULL, 0, &db->writer.txn));
 }
 
-static const struct span applied_key = {(const uint8_t *)"applied", 7};
-enum { APPLIED_AT = APPLIED_BYTES - APPLIED_BYTES_1, APPLIED_SEQ_AT = APPLIED_AT + 16 };
-
 enum err db_commit(struct db *db, const struct applied *applied)
 {
-	uint8_t value[APPLIED_BYTES], *at = value + APPLIED_AT;
-	put_le32(value, TABLES_VERSION);
-	put_le64(at, applied->segment);
-	put_le64(at + 8, applied->offset);
-	put_le64(at + 16, applied->seq);
-	put_le64(at + 24, applied->epoch);
-	put_le64(at + 32, (uint64_t)applied->now.v);
-	put_le64(at + 40, applied->record_offset);
-	put_le32(at + 48, applied->chain);
-	enum err err = row_put(db, TABLE_META, applied_key, span_of(NULL, 0), span_of(value, sizeof value));
+	enum err err = position_put(db, applied);
 	drop_cursors(&db->writer);
 	if (err) return err;
 	MDB_txn *txn = db->writer.txn;
+	if (db->writer.cells) cells_commit(db->writer.cells, mdb_txn_id(txn));
 	db->writer.txn = NULL;
 	return db_err(mdb_txn_commit(txn));
 }
 
-/* 0: no value of ours. */
-static uint32_t tables_version(struct span value)
+void db_use_cells(struct db *db, struct cells *cells)
 {
-	if (value.size == APPLIED_BYTES_1) return 1;
-	return value.size >= APPLIED_AT ? get_le32(value.at) : 0;
+	db->writer.cells = cells;
 }
 
-enum err applied_read(struct span value, struct applied *applied)
+enum err db_apply(struct db *db, const struct write *write, bool verified)
 {
-	uint32_t version = tables_version(value);
-	if (version == 0) return ERR_DAMAGED;
-	if (version > TABLES_VERSION) return ERR_UNSUPPORTED;
-	if (value.size != (version > 1 ? APPLIED_BYTES : APPLIED_BYTES_1)) return ERR_DAMAGED;
-	const uint8_t *at = value.at + (version > 1 ? APPLIED_AT : 0);
-	*applied = (struct applied){
-	    .segment = get_le64(at),
-	    .offset = get_le64(at + 8),
-	    .seq = get_le64(at + 16),
-	    .epoch = get_le64(at + 24),
-	    .now = {(int64_t)get_le64(at + 32)},
-	    .record_offset = get_le64(at + 40),
-	    .chain = get_le32(at + 48),
-	};
-	return OK;
-}
-
-enum err db_applied(struct view *view, struct applied *applied)
-{
-	struct span value;
-	enum err    err = row_get(view, TABLE_META, applied_key, &value);
-	return err ? err : applied_read(value, applied);
-}
-
-void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT])
-{
-	struct span value = {NULL, 0};
-	uint32_t    found = row_get(view, TABLE_META, applied_key, &value) ? 0 : tables_version(value);
-	version_refusal(VERSION_OF_DATA, file, found, TABLES_VERSION, why);
-}
-
-uint64_t db_newest_applied(struct span pages)
-{
-	uint64_t newest = 0;
-	size_t   row = applied_key.size + APPLIED_BYTES + CRC_BYTES;
-	while (pages.size >= row) {
-		const uint8_t *at = memmem(pages.at, pages.size, applied_key.at, applied_key.size);
-		if (!at || (size_t)(pages.at + pages.size - at) < row) break;
-		const uint8_t *value = at + applied_key.size;
-		uint64_t       seq = get_le64(value + APPLIED_SEQ_AT);
-		bool           holds = get_le32(value + APPLIED_BYTES) ==
-		             row_crc(TABLE_META, applied_key, value, APPLIED_BYTES);
-		if (holds && seq > newest) newest = seq;
-		pages = span_of(value, (size_t)(pages.at + pages.size - value));
-	}
-	return newest;
+	bool is_late = db->writer.cells && table_is_late(write->table);
+	row_written(db, write->table, write->key);
+	return is_late ? cells_apply(&db->writer, write) : row_apply(db, write, verified);
 }
 
 enum err db_sync(struct db *db)
@@ -295,11 +238,6 @@ void db_write_back(struct db *db)
 	if (!mdb_env_get_fd(db->env, &fd)) (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-bool db_is_applied_row(enum table table, const struct raw_row *row)
-{
-	return table == TABLE_META && span_equal(row->key, applied_key);
-}
-
 /* Views --------------------------------------------------------------------------------------------------- */
 
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena)
@@ -319,12 +257,18 @@ struct writes *view_writes(struct view *view)
 	return view->writes;
 }
 
+static bool is_in_cells(const struct view *view, enum table table)
+{
+	return view->cells && table_is_late(table);
+}
+
 enum err view_get(struct view *view, enum table table, struct span key, struct span *value)
 {
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
 	struct span         base = {NULL, 0};
 	if (!write || write->kind == WRITE_PATCH) {
-		enum err err = row_get_parted(view, table, key, &base);
+		enum err err = is_in_cells(view, table) ? cells_row(view, key, &base)
+		                                        : row_get_parted(view, table, key, &base);
 		if (err) return err;
 	}
 	if (write) return write_over(view->writes, write, base, value);
@@ -335,8 +279,9 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 enum err view_exists(struct view *view, enum table table, struct span key)
 {
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
+	struct span         row;
 	if (write) return write->kind == WRITE_DEL ? ERR_NOT_FOUND : OK;
-	return row_exists(view, table, key);
+	return is_in_cells(view, table) ? cells_row(view, key, &row) : row_exists(view, table, key);
 }
 
 static enum err move(struct view *view, enum table table, MDB_val *key, MDB_cursor_op op,
@@ -347,6 +292,7 @@ static enum err move(struct view *view, enum table table, MDB_val *key, MDB_curs
 	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
 	must(table_kind(table) == KIND_PLAIN && (!view->writes || view->writes->count == 0));
+	must(!is_in_cells(view, table));
 	int rc = mdb_cursor_get(cursor, key, &stored, op);
 	if (rc) return db_err(rc);
 	row->key = span_of(key->mv_data, key->mv_size);
@@ -397,9 +343,27 @@ enum err db_reader_open(struct db *db, struct arena *arena, struct view **out)
 	return OK;
 }
 
+void db_reader_use_cells(struct view *view)
+{
+	view->cells = view->db->writer.cells;
+}
+
+/* Begins, and finds the mark of the commit that it sees. Many more commits may come in between. */
+static enum err renew(struct view *view)
+{
+	view->is_too_old = false;
+	for (unsigned tries = MARK_TRIES; tries; tries--) {
+		if (mdb_txn_renew(view->txn)) return ERR_IO;
+		if (!view->cells || cells_mark(view->cells, mdb_txn_id(view->txn), &view->mark)) return OK;
+		mdb_txn_reset(view->txn);
+	}
+	return ERR_OVERLOADED;
+}
+
 enum err db_reader_begin(struct view *view)
 {
-	if (mdb_txn_renew(view->txn)) return ERR_IO;
+	enum err err = renew(view);
+	if (err) return err;
 	for (unsigned i = 0; i < TABLE_END; i++) {
 		if (!view->cursors[i] || !mdb_cursor_renew(view->txn, view->cursors[i])) continue;
 		/* An open transaction would keep its pages forever and could not be renewed. */
@@ -407,6 +371,11 @@ enum err db_reader_begin(struct view *view)
 		return ERR_IO;
 	}
 	return OK;
+}
+
+bool db_reader_is_too_old(const struct view *view)
+{
+	return view->is_too_old;
 }
 
 void db_reader_end(struct view *view)

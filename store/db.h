@@ -8,6 +8,7 @@
  * views. Only store/ includes this. Rows carry their checksum; PARTED values are split and joined here. Errors:
  * ERR_IO (any LMDB failure: the process must exit), ERR_DAMAGED, ERR_NO_MEMORY. */
 struct db;
+struct cells;
 
 /* The version of the tables is the first number of the row `applied`, since a reader looks there first. Tables of version
  * 1 have none: their row is of another size. Both are read, and TABLES_VERSION is written. */
@@ -27,7 +28,8 @@ must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db);
 void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
 
 must_check enum err db_begin(struct db *db); /* the write transaction */
-/* `verified`: this transaction has read, and so verified, the rows that are patched. */
+/* `verified`: this transaction has read, and so verified, the rows that are patched. A write of a late table goes into
+ * the cells, if there are any. */
 must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
 must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
 /* Errors: also ERR_NOT_FOUND: fresh tables; ERR_UNSUPPORTED: tables of an unknown version. */
@@ -37,8 +39,21 @@ must_check enum err applied_read(struct span value, struct applied *applied);
 /* The sentence about tables of an unknown version; `file` names them. */
 void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT]);
 /* The highest seq of an applied position found, with a valid checksum, in these pages of any data.mdb; 0: none. */
-uint64_t            db_newest_applied(struct span pages);
-must_check enum err db_sync(struct db *db); /* syncs everything to disk */
+uint64_t db_newest_applied(struct span pages);
+/* The position up to which the late tables' changes are in the tables: at or before the applied one, and that itself where
+ * no other was written. Put in the open transaction. Errors: db_late(): as db_applied(). */
+must_check enum err db_late(struct view *view, struct applied *late);
+/* Both. Errors: as db_applied(). */
+struct standing {
+	struct applied at, late;
+};
+must_check enum err db_standing(struct view *view, struct standing *standing);
+must_check enum err db_put_late(struct db *db, const struct applied *late);
+/* Writes a row of HOT from cells into the open transaction. `stored`: there is one, which must not be damaged. */
+must_check enum err db_write_late(struct db *db, struct account_id account, uint32_t number, struct span row,
+                                  bool stored);
+uint64_t            db_late_rows(struct db *db); /* of HOT */
+must_check enum err db_sync(struct db *db);      /* syncs everything to disk */
 
 /* From any thread: reserves disk space for `bytes` beyond what the tables use. db_hold_ahead() puts the first of
  * these bytes into memory as pages, at the pace of `progress`, if the tables are large (file_hold_pages()). */
@@ -58,12 +73,20 @@ struct db_push {
 must_check enum err db_push(struct db *db, struct db_push *push, uint64_t bytes);
 void                db_write_back(struct db *db); /* starts writing all of it, does not wait */
 
+/* From now on the late tables of this database are read and changed in `cells`, which its caller owns and closes after
+ * the database. Before the first reader. */
+void db_use_cells(struct db *db, struct cells *cells);
+
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);
 
 /* A reader's own view; begin and end delimit its snapshot. One thread uses it at a time. */
 must_check enum err db_reader_open(struct db *db, struct arena *arena, struct view **view);
+/* Such a view sees the late tables as of the commit that it is of. Without this call it sees the rows in LMDB, which are
+ * of db_late(). */
+void                db_reader_use_cells(struct view *view);
 must_check enum err db_reader_begin(struct view *view);
+bool                db_reader_is_too_old(const struct view *view); /* as store_reader_is_too_old() */
 void                db_reader_end(struct view *view);
 void                db_reader_close(struct view **view);
 
@@ -83,7 +106,7 @@ must_check enum err view_raw_next(struct view *reader, enum table table, struct 
 bool                raw_row_holds(enum table table, const struct raw_row *row); /* its checksum */
 uint64_t            view_used_bytes(struct view *reader);                       /* pages in use, in bytes */
 
-/* db_append_raw() puts a row behind the last one of its table. Errors: ERR_DAMAGED (it does not sort after it),
+/* db_is_position_row(): is it db_applied() or db_late()? db_append_raw() puts a row behind the last one of its table. Errors: ERR_DAMAGED (it does not sort after it),
  * ERR_IO. */
-bool                db_is_applied_row(enum table table, const struct raw_row *row);
+bool                db_is_position_row(enum table table, const struct raw_row *row);
 must_check enum err db_append_raw(struct db *db, enum table table, const struct raw_row *row);

@@ -1,4 +1,5 @@
 #pragma once
+#include "store/cells.h"
 #include "store/db.h"
 
 #include <lmdb.h>
@@ -11,6 +12,9 @@ struct view {
 	MDB_cursor    *cursors[TABLE_END];
 	struct writes *writes;
 	struct arena  *arena;
+	struct cells  *cells;      /* NULL: late tables are read from LMDB alone */
+	uint64_t       mark;       /* a reader's: what is newer of the cells it lays back */
+	bool           is_too_old; /* it needed what is no longer known */
 };
 
 /* Words that record when rows were written: 2 MB, all of which an account with ten million passes needs. */
@@ -19,8 +23,8 @@ enum { ROW_TXNS = 1 << 18 };
 struct db {
 	MDB_env    *env;
 	MDB_dbi     dbis[TABLE_END];
-	MDB_dbi     names; /* the unnamed table: a row for each of the others */
-	struct view writer;
+	MDB_dbi     names;  /* the unnamed table: a row for each of the others */
+	struct view writer; /* its cells are the database's */
 
 	_Atomic uint64_t row_txns[ROW_TXNS];
 };
@@ -48,6 +52,11 @@ enum table_kind table_kind(enum table table);
 bool            table_exists(enum table table); /* numbers have gaps */
 const char     *table_name(enum table table);
 
+/* ---- position.c ---- */
+
+/* Puts the applied position. */
+must_check enum err position_put(struct db *db, const struct applied *applied);
+
 /* ---- row.c ---- */
 
 /* Covers table, key and value. */
@@ -59,6 +68,8 @@ must_check enum err row_get_parted(struct view *view, enum table table, struct s
 must_check enum err row_exists(struct view *view, enum table table, struct span key);
 must_check enum err row_put(struct db *db, enum table table, struct span key, struct span head,
                             struct span body);
+/* One write into the open transaction, as db_apply(). */
+must_check enum err row_apply(struct db *db, const struct write *write, bool verified);
 /* Records that the open transaction has written this row. */
 void row_written(struct db *db, enum table table, struct span key);
 

@@ -14,17 +14,18 @@ _Static_assert((int)PUSH_MS <= (int)CARETAKER_LOOK_NEAR_MS,
 enum { HOLD_BYTES_PER_S = 1 << 30 };
 
 struct disk_monitor {
-	struct db      *db;
-	struct progress progress;
-	int             dir_fd;
-	atomic_int      room;
-	atomic_bool     error;
-	unsigned        look_ms;  /* between two measurements */
-	bool            stopping; /* under the mutex */
-	bool            started;
-	pthread_mutex_t mutex;
-	pthread_cond_t  stop;
-	pthread_t       thread;
+	struct db       *db;
+	struct progress  progress;
+	int              dir_fd;
+	atomic_int       room;
+	atomic_bool      error;
+	_Atomic uint64_t owed;     /* bytes for rows that are in memory alone */
+	unsigned         look_ms;  /* between two measurements */
+	bool             stopping; /* under the mutex */
+	bool             started;
+	pthread_mutex_t  mutex;
+	pthread_cond_t   stop;
+	pthread_t        thread;
 };
 
 /* Pure: the level for the free space and the space reserved ahead of data.mdb, which serves finishing and freeing. */
@@ -41,7 +42,9 @@ static void look(struct disk_monitor *disk_monitor)
 	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* the last level stays valid */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	disk_monitor->look_ms = free_bytes < DISK_NEAR_BYTES ? CARETAKER_LOOK_NEAR_MS : CARETAKER_LOOK_MS;
-	bool reserved = db_reserve(disk_monitor->db, RESERVE_AHEAD_BYTES) == OK;
+	uint64_t wanted = RESERVE_AHEAD_BYTES +
+	                  atomic_load_explicit(&disk_monitor->owed, memory_order_relaxed);
+	bool reserved = db_reserve(disk_monitor->db, wanted) == OK;
 	atomic_store(&disk_monitor->room, plan_room(free_bytes, reserved, db_ahead(disk_monitor->db)));
 	if (reserved)
 		db_hold_ahead(disk_monitor->db, &disk_monitor->progress); /* for speed, so it comes last */
@@ -119,6 +122,11 @@ enum err disk_monitor_close(struct disk_monitor **disk_monitor_p)
 	free(disk_monitor);
 	*disk_monitor_p = NULL;
 	return error ? ERR_IO : OK;
+}
+
+void disk_monitor_owes(struct disk_monitor *disk_monitor, uint64_t bytes)
+{
+	atomic_store_explicit(&disk_monitor->owed, bytes, memory_order_relaxed);
 }
 
 enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor)

@@ -27,6 +27,9 @@ must_check enum err disk_monitor_open(struct db *db, int dir_fd, struct disk_mon
 /* Errors: ERR_IO: a write in the background has failed. */
 must_check enum err disk_monitor_close(struct disk_monitor **disk_monitor);
 
+/* The writer: bytes that rows in memory will need beyond the end of data.mdb; they are reserved besides. */
+void disk_monitor_owes(struct disk_monitor *disk_monitor, uint64_t bytes);
+
 enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor);
 
 /* Has a background write of data.mdb failed? Then the tables on disk cannot be trusted, and the process must exit. */

@@ -61,7 +61,7 @@ bool dump_meta(struct buffer *out, struct span key, struct span value)
 		dump_time(out, "time", (wall_us){(int64_t)get_le64(value.at)});
 	} else if (span_is(key, "issuer_paused") && value.size == 1) {
 		dump_flag(out, "paused", value.at[0]);
-	} else if (span_is(key, "applied") && !applied_read(value, &at)) {
+	} else if ((span_is(key, "applied") || span_is(key, "late")) && !applied_read(value, &at)) {
 		dump_count(out, "seq", at.seq);
 		dump_count(out, "epoch", at.epoch);
 		dump_time(out, "time", at.now);

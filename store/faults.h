@@ -9,3 +9,5 @@ struct faults {
 };
 
 __attribute__((format(printf, 2, 3))) void fault(struct faults *faults, const char *format, ...);
+/* Adds the faults of one part, with its name before them. */
+void faults_add(struct faults *all, const struct faults *part, const char *name);

@@ -6,7 +6,7 @@
  *   issuer_paused   one byte, 0 or 1: the operator's switch
  *   erased          i64, little-endian: service time of the last step of an erasure
  *   segment_begun   i64, little-endian: service time at which the journal was made to begin a segment
- *   applied         the last record that the tables include, with shard and lineage: db.c's own
+ *   applied, late   positions of the journal: position.c's own
  * An absent row reads as 0 and false. Errors: as view.h; putting stages. */
 must_check enum err clock_offset_get(struct view *view, int64_t *offset);
 must_check enum err clock_offset_put(struct view *view, int64_t offset);

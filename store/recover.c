@@ -1,4 +1,4 @@
-/* Recovery, in this order: find the applied position; read the valid records behind it; decide whether the bytes
+/* Recovery, in this order: find the applied position, and that of late tables; read the valid records behind them; decide whether the bytes
  * after them are an unfinished tail or damage; rewrite and sync the records that may be in the page cache only; cut
  * the tail; replay. Nothing is changed before the tail is judged, so a damaged store is left untouched. */
 #include "store/recover.h"
@@ -17,6 +17,16 @@ struct applied applied_at(const struct position *at, wall_us now)
 	                        .now = now};
 }
 
+static struct position position_of(const struct applied *applied)
+{
+	return (struct position){.segment = applied->segment,
+	                         .offset = applied->offset,
+	                         .record_offset = applied->record_offset,
+	                         .seq = applied->seq,
+	                         .epoch = applied->epoch,
+	                         .chain = applied->chain};
+}
+
 enum { REPLAY_CHUNK_RECORDS = 256 };
 
 static enum err damage(struct store_report *report, const char *what, uint64_t segment, uint64_t offset,
@@ -25,6 +35,12 @@ static enum err damage(struct store_report *report, const char *what, uint64_t s
 	snprintf(report->what, sizeof report->what, "%s: segment=%llu offset=%llu seq=%llu", what,
 	         (unsigned long long)segment, (unsigned long long)offset, (unsigned long long)seq);
 	return ERR_DAMAGED;
+}
+
+static enum err damage_of_way(struct store_report *report, const struct position *at)
+{
+	return damage(report, "the journal lacks a record the tables hold", at->segment, at->record_offset,
+	              at->seq);
 }
 
 /* Rewrites one record in place, in whole blocks. */
@@ -40,17 +56,22 @@ static enum err write_again(const struct scan *scan, uint64_t offset, const stru
 	return err;
 }
 
-/* Reads without replay to the last valid record, and the durable_seq that it states. */
-static enum err find_end(struct scan *scan, struct position *at, struct store_report *report,
-                         uint64_t *vouched)
+/* Reads without replay to the last valid record, and the durable_seq that it states. The way has to lead by the tables'
+ * position. */
+static enum err find_end(struct recovery *recovery, struct store_report *report)
 {
-	struct record record;
-	enum err      err;
-	while (!(err = scan_next(scan, at, &record))) {
-		*vouched = record.durable_seq;
+	const struct position *tables = &recovery->at;
+	struct position       *at = &recovery->end;
+	struct record          record;
+	enum err               err;
+	bool                   is_by = at->seq == tables->seq && at->chain == tables->chain;
+	while (!(err = scan_next(&recovery->scan, at, &record))) {
+		is_by |= at->seq == tables->seq && at->chain == tables->chain;
+		recovery->vouched = record.durable_seq;
 		report->last_now = record.now;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (err != ERR_NOT_FOUND) return err;
+	return is_by ? OK : damage_of_way(report, tables);
 }
 
 /* Everything after `vouched` may be in the page cache only. */
@@ -68,19 +89,22 @@ static enum err harden(struct scan *scan, struct position at, uint64_t vouched)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err replay_record(struct db *db, const struct record *record, struct arena *arena)
+/* `late_only`: the tables have the rest of the record. */
+static enum err replay_record(struct db *db, const struct record *record, bool late_only, struct arena *arena)
 {
 	struct span  left = record->writes;
 	struct write write;
 	enum err     err;
 #ifdef FAULT_SKIP_REPLAY
-	(void)db, (void)arena;
+	(void)db, (void)late_only, (void)arena;
 	return OK; /* the fault: the journal is read but not applied */
 #endif
-	while (!(err = record_next(&left, arena, &write)))
+	while (!(err = record_next(&left, arena, &write))) {
+		if (late_only && !table_is_late(write.table)) continue;
 		if ((err = db_apply(db, &write, false)))
 			return err == ERR_NOT_FOUND ? ERR_DAMAGED
 			                            : err; /* ERR_NOT_FOUND would mean: no more */
+	}
 	arena_reset(arena);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -92,28 +116,24 @@ static enum err commit_chunk(struct db *db, const struct position *at, wall_us n
 	return err ? err : db_begin(db);
 }
 
-static enum err replay(struct scan *scan, struct db *db, struct position *at, struct store_report *report)
+/* From the late position. Chunks are committed with the position of all other tables; the late one stays until a round has
+ * written what is replayed here into memory. */
+static enum err replay(struct recovery *recovery, struct db *db, struct store_report *report)
 {
-	struct record record;
-	struct arena  arena = {0};
-	enum err      err;
-	while (!(err = scan_next(scan, at, &record))) {
-		if ((err = replay_record(db, &record, &arena))) break;
+	struct position at = position_of(&recovery->late);
+	struct record   record;
+	struct arena    arena = {0};
+	enum err        err = db_put_late(db, &recovery->late); /* it may be missing */
+	while (!err && !(err = scan_next(&recovery->scan, &at, &record))) {
+		bool late_only = record.seq <= recovery->at.seq;
+		if ((err = replay_record(db, &record, late_only, &arena))) break;
+		if (late_only) continue;
 		if (++report->replayed_records % REPLAY_CHUNK_RECORDS == 0)
-			if ((err = commit_chunk(db, at, record.now))) break;
+			err = commit_chunk(db, &at, record.now);
 	}
 	arena_free(&arena);
+	must(err != ERR_NOT_FOUND || at.seq == recovery->end.seq);
 	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static struct position position_of(const struct applied *applied)
-{
-	return (struct position){.segment = applied->segment,
-	                         .offset = applied->offset,
-	                         .record_offset = applied->record_offset,
-	                         .seq = applied->seq,
-	                         .epoch = applied->epoch,
-	                         .chain = applied->chain};
 }
 
 enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const struct applied *from,
@@ -127,7 +147,8 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	enum err        err = OK;
 	scan_begin(&scan, dir, to->segment);
 	while (!err && at.seq < to->seq) {
-		if ((err = scan_next(&scan, &at, &record)) || (err = replay_record(db, &record, &arena)))
+		if ((err = scan_next(&scan, &at, &record)) ||
+		    (err = replay_record(db, &record, false, &arena)))
 			break;
 		if (++records % REPLAY_CHUNK_RECORDS == 0) err = commit_chunk(db, &at, record.now);
 		if (!err && !progress_count(progress, record_room(record.writes.size))) err = ERR_STOPPED;
@@ -138,23 +159,29 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	return err;
 }
 
-/* The start of the replay: behind the position of the tables, or the journal's beginning for new tables. */
-static enum err begin_at(struct db *db, uint64_t first, struct position *at, struct store_report *report)
+/* The start of the replay: behind the positions of the tables, or the journal's beginning for new tables. */
+static enum err begin_at(struct recovery *recovery, struct db *db, uint64_t first,
+                         struct store_report *report)
 {
 	struct applied applied;
-	enum err       err = db_applied(db_view(db, NULL, NULL), &applied);
-	*at = (struct position){0}; /* before the first record of segment 1 */
-	if (err == ERR_NOT_FOUND)
+	struct view   *view = db_view(db, NULL, NULL);
+	enum err       err = db_applied(view, &applied);
+	if (err == ERR_NOT_FOUND) /* zeros: before the first record of segment 1 */
 		return first <= 1 ? OK : damage(report, "tables without a position", first, 0, 0);
-	if (err == ERR_UNSUPPORTED) db_refusal(db_view(db, NULL, NULL), "db/data.mdb", report->what);
+	if (!err) err = db_late(view, &recovery->late);
+	if (err == ERR_UNSUPPORTED) db_refusal(view, "db/data.mdb", report->what);
 	if (err == ERR_UNSUPPORTED) return err;
-	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
+	if (err || recovery->late.seq > applied.seq)
+		return damage(report, "position of the tables unreadable", 0, 0, 0);
 	report->last_now = applied.now;
-	*at = position_of(&applied);
+	recovery->at = position_of(&applied);
+#ifdef FAULT_LATE_REPLAY_APPLIED
+	recovery->late = applied; /* the fault: what was in memory alone is not replayed */
+#endif
 	return OK;
 }
 
-/* Are the tables a prefix of this journal? */
+/* Is a position of the tables in this journal? */
 static enum err check_joint(struct scan *scan, const struct position *at, uint64_t first,
                             struct store_report *report)
 {
@@ -163,9 +190,7 @@ static enum err check_joint(struct scan *scan, const struct position *at, uint64
 		return damage(report, "the tables' journal segment is missing", at->segment, at->offset,
 		              at->seq);
 	enum err err = scan_check(scan, at);
-	return err == ERR_DAMAGED ? damage(report, "the journal lacks a record the tables hold", at->segment,
-	                                   at->record_offset, at->seq)
-	                          : err;
+	return err == ERR_DAMAGED ? damage_of_way(report, at) : err;
 }
 
 static enum err damage_of_others(struct store_report *report, uint64_t segment)
@@ -189,7 +214,7 @@ static enum err check_floor(const struct position *end, uint64_t floor_seq, stru
 
 static enum err judge_tail(struct recovery *recovery, uint64_t floor_seq, struct store_report *report)
 {
-	enum err err = find_end(&recovery->scan, &recovery->end, report, &recovery->vouched);
+	enum err err = find_end(recovery, report);
 	if (!err) err = scan_tail(&recovery->scan, &recovery->end, &recovery->blank);
 	return err ? err : check_floor(&recovery->end, floor_seq, report);
 }
@@ -197,7 +222,7 @@ static enum err judge_tail(struct recovery *recovery, uint64_t floor_seq, struct
 enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t floor_seq,
                        struct recovery *recovery, struct store_report *report)
 {
-	struct position *at = &recovery->at, *end = &recovery->end;
+	struct position *at = &recovery->at, *end = &recovery->end, late;
 	uint64_t         first, last;
 	enum err         err = segment_range(dir, &first, &last);
 	*recovery = (struct recovery){.blank = true};
@@ -206,11 +231,12 @@ enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t fl
 		           ? damage(report, "a journal segment is missing between", first, last, 0)
 		           : err;
 	scan_begin(&recovery->scan, dir, last);
-	if ((err = begin_at(db, first, at, report))) return err;
-	*end = *at;
+	if ((err = begin_at(recovery, db, first, report))) return err;
+	*end = late = position_of(&recovery->late);
 	if (last == 0 && at->segment) return damage(report, "no journal", at->segment, at->offset, at->seq);
 	if (last == 0) return check_floor(end, floor_seq, report);
-	if (!(err = check_joint(&recovery->scan, at, first, report)))
+	if (!(err = check_joint(&recovery->scan, at, first, report)) &&
+	    !(err = check_joint(&recovery->scan, &late, first, report)))
 		err = judge_tail(recovery, floor_seq, report);
 	if (err == ERR_UNSUPPORTED && !report->what[0]) scan_refusal(&recovery->scan, report->what);
 	if (recovery->scan.foreign) return damage_of_others(report, recovery->scan.refused);
@@ -219,6 +245,7 @@ enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t fl
 		       end->seq + 1);
 	if (err == ERR_IO && !report->what[0]) snprintf(report->what, sizeof report->what, "journal: %m");
 	report->cut_tail = !err && !recovery->blank;
+	recovery->late_bytes = (end->segment - late.segment) * dir->segment_bytes + end->offset - late.offset;
 	return err;
 }
 
@@ -229,9 +256,7 @@ enum err recover_finish(struct recovery *recovery, struct db *db, struct store_r
 	if (scan->last_segment == 0) return OK;
 	if ((err = harden(scan, recovery->at, recovery->vouched))) return err;
 	if (!recovery->blank && (err = scan_cut(scan, &recovery->end))) return err;
-	if ((err = replay(scan, db, &recovery->at, report))) return err;
-	must(recovery->at.seq == recovery->end.seq);
-	return OK;
+	return replay(recovery, db, report);
 }
 
 void recover_end(struct recovery *recovery)

@@ -9,9 +9,11 @@ struct applied applied_at(const struct position *at, wall_us now);
 /* Recovery in two steps, so that a refusal has changed nothing. Zeroed is empty. */
 struct recovery {
 	struct scan     scan;
-	struct position at, end; /* position of the tables; the last valid record */
-	uint64_t        vouched; /* seq that this record states as durable */
-	bool            blank;   /* nothing was written behind it */
+	struct position at, end;    /* position of the tables; the last valid record */
+	struct applied  late;       /* up to where the tables have the changes of late tables */
+	uint64_t        late_bytes; /* of journal, from there to the end */
+	uint64_t        vouched;    /* seq that this record states as durable */
+	bool            blank;      /* nothing was written behind it */
 };
 
 /* Checks whether the tables are a prefix of the journal, whether the journal reaches `floor_seq` (a record known to
@@ -20,7 +22,8 @@ struct recovery {
 must_check enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t floor_seq,
                                   struct recovery *recovery, struct store_report *report);
 
-/* Replays the journal into the tables. Afterwards its end is durable and blank behind; recovery->end is where it
+/* Replays the journal into the tables: from recovery->late the operations of late tables, which go into the cells, and from
+ * the tables' position all others. Afterwards its end is durable and blank behind; recovery->end is where it
  * continues. Errors: ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY. */
 must_check enum err recover_finish(struct recovery *recovery, struct db *db, struct store_report *report);
 void                recover_end(struct recovery *recovery);

@@ -177,11 +177,10 @@ static enum err row_patch(struct db *db, const struct write *write, bool verifie
 	return OK;
 }
 
-enum err db_apply(struct db *db, const struct write *write, bool verified)
+enum err row_apply(struct db *db, const struct write *write, bool verified)
 {
 	enum err err;
 	bool     parted = table_kind(write->table) == KIND_PARTED;
-	row_written(db, write->table, write->key);
 	switch (write->kind) {
 	case WRITE_PUT:
 		if (parted) return parted_put(db, write->table, write->key, write->value);

@@ -1,7 +1,7 @@
 /* Makes a snapshot while the tables keep changing.
  * A long read transaction would keep LMDB from reusing pages, and its file would grow by everything written meanwhile.
  * So the tables are copied in pieces, each from a view of its own moment. The copy as a whole then has no moment of its
- * own. It gets one by replaying the journal from the first piece's position to the last one's. This is sound because an
+ * own. It gets one by replaying the journal from the first piece's late position to the last piece's applied one. This is sound because an
  * operation states a row's new value, not a change of it: whichever state of a row was copied, the operations lead to
  * its state at the last moment. (Rows of a patched table are never deleted, so a patch finds its row.)
  *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       on any failure the unfinished one is removed */
@@ -30,8 +30,10 @@ struct making {
 	const struct snapshot_order *order;
 	int                          all_fd, fd; /* snapshots/, and the directory being filled */
 	struct db                   *copy;
-	struct applied               first, last; /* positions of the first and the last piece's view */
-	uint64_t                     unpushed;
+	/* Up to where the first piece's view has the changes of every table, late ones too; the last piece's position. */
+	struct applied first, last;
+	bool           has_begun;
+	uint64_t       unpushed;
 };
 
 /* Where the copy continues: behind the last key copied. */
@@ -61,7 +63,7 @@ static enum err copy_rows(struct making *making, enum table table, struct place_
 			return live_damage(making, table, "a damaged row");
 		if (span_order(row.key, span_of(at->key, at->size)) <= 0)
 			return live_damage(making, table, "a row out of its order");
-		if (!db_is_applied_row(table, &row) && (err = db_append_raw(making->copy, table, &row)))
+		if (!db_is_position_row(table, &row) && (err = db_append_raw(making->copy, table, &row)))
 			return err;
 		memcpy(at->key, row.key.at, row.key.size);
 		at->size = row.key.size;
@@ -72,6 +74,12 @@ static enum err copy_rows(struct making *making, enum table table, struct place_
 	return at->done ? OK : err;
 }
 
+#ifdef FAULT_LATE_SNAPSHOT_FIRST
+#define BEGINS_AT db_applied /* the fault: what is in memory alone is missing in the copy */
+#else
+#define BEGINS_AT db_late
+#endif
+
 /* One piece: one view of the live tables, one transaction of the copy. */
 static enum err copy_piece(struct making *making, enum table table, struct place_in_table *at,
                            uint64_t *bytes)
@@ -79,8 +87,9 @@ static enum err copy_piece(struct making *making, enum table table, struct place
 	struct view *reader = making->order->reader;
 	enum err     err = db_reader_begin(reader);
 	if (err) return err;
-	if (!(err = db_applied(reader, &making->last)) && making->first.seq == 0)
-		making->first = making->last;
+	if (!(err = db_applied(reader, &making->last)) && !making->has_begun)
+		err = BEGINS_AT(reader, &making->first);
+	making->has_begun = true;
 	if (!err) err = copy_rows(making, table, at, bytes);
 	db_reader_end(reader);
 	if (err) return err;

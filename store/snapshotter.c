@@ -58,8 +58,8 @@ static wall_us real_time(void)
 /* Survey -------------------------------------------------------------------------------------------------------- */
 
 struct ground {
-	struct applied  at;     /* of the live tables */
-	wall_us         erased; /* service time of the last erasure; 0: none */
+	struct applied  at, late; /* of the live tables */
+	wall_us         erased;   /* service time of the last erasure; 0: none */
 	uint64_t        used_bytes;
 	uint64_t        first, last;          /* segments */
 	struct snapshot list[SNAPSHOTS_KEPT]; /* newest first */
@@ -71,6 +71,7 @@ static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
 	enum err err = db_reader_begin(snapshotter->reader);
 	if (err) return err;
 	err = db_applied(snapshotter->reader, &ground->at);
+	if (!err) err = db_late(snapshotter->reader, &ground->late);
 	if (!err) err = erased_get(snapshotter->reader, &ground->erased);
 	ground->used_bytes = view_used_bytes(snapshotter->reader);
 	db_reader_end(snapshotter->reader);
@@ -153,16 +154,37 @@ static bool must_forget(struct snapshotter *snapshotter, const struct ground *gr
 
 /* Work ---------------------------------------------------------------------------------------------------- */
 
+/* The first segment that is needed by a snapshot, or by the late tables' rows in memory. */
+static uint64_t keep_from(const struct ground *ground, const struct snapshot *snapshot)
+{
+#ifdef FAULT_LATE_SEGMENTS
+	(void)ground;
+	return snapshot->at.segment; /* the fault: late tables are forgotten */
+#endif
+	return ground->late.segment < snapshot->at.segment ? ground->late.segment : snapshot->at.segment;
+}
+
 /* Segments are removed one by one, oldest first, each durably: there is never a gap. */
+static enum err remove_before(struct snapshotter *snapshotter, const struct ground *ground, uint64_t segment)
+{
+	enum err err = OK;
+	for (uint64_t number = ground->first; !err && number && number < segment; number++)
+		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
+	return err;
+}
+
+static bool can_recycle(const struct ground *ground)
+{
+	return ground->count == SNAPSHOTS_KEPT && ground->first &&
+	       ground->first < keep_from(ground, &ground->list[ground->count - 1]);
+}
+
 static enum err recycle(struct snapshotter *snapshotter)
 {
 	struct ground ground;
 	enum err      err = survey(snapshotter, &ground);
-	if (err || ground.count < SNAPSHOTS_KEPT) return err;
-	uint64_t keep_from = ground.list[ground.count - 1].at.segment;
-	for (uint64_t number = ground.first; !err && number && number < keep_from; number++)
-		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
-	return err;
+	if (err || !can_recycle(&ground)) return err;
+	return remove_before(snapshotter, &ground, keep_from(&ground, &ground.list[ground.count - 1]));
 }
 
 /* Frees space for one more: removes the older of two snapshots, if the newer is whole, and the journal before the
@@ -178,9 +200,7 @@ static enum err make_room(struct snapshotter *snapshotter)
 	if ((err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, 1,
 	                          &snapshotter->progress)))
 		return err;
-	for (uint64_t number = ground.first; !err && number < ground.list[0].at.segment; number++)
-		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
-	return err;
+	return remove_before(snapshotter, &ground, keep_from(&ground, &ground.list[0]));
 }
 
 /* *is_new false: nothing was written since the newest one, which is returned. */
@@ -323,6 +343,8 @@ static void *snapshotter_main(void *data)
 		else if (!survey(snapshotter, &ground) &&
 		         (is_due(snapshotter, &ground) || must_forget(snapshotter, &ground)))
 			by_itself(snapshotter, job);
+		if (!survey(snapshotter, &ground) && can_recycle(&ground))
+			(void)!recycle(snapshotter); /* what late tables needed until now */
 		if (!survey(snapshotter, &ground)) note(snapshotter, &ground);
 		if (asked)
 			finish(snapshotter, job); /* last: a caller that sees the end also sees its effects */

@@ -1,249 +1,11 @@
 /* The store's interface to the shard's engine: journal and tables, kept in step. The decided, durable and committed
- * positions move along one sequence, never backward: committed <= durable <= decided. */
-#include "store/store.h"
+ * positions move along one sequence, never backward: late <= committed <= durable <= decided. Up to `late` the tables have
+ * the changes of all tables, behind it not yet those of late ones. */
+#include "store/store_inside.h"
 
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
-#include "store/db.h"
-#include "store/file.h"
-#include "store/journal.h"
-#include "store/shard_dir.h"
 #include "store/recover.h"
-#include "store/shape.h"
-#include "store/walk.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-enum { ROW_MARKS = 4096 };
-static const uint64_t WALK_BYTES_MAX = UINT64_C(1) << 30;
-
-struct store {
-	struct db           *db;
-	struct journal      *journal;
-	struct disk_monitor *disk_monitor;
-	struct snapshotter  *snapshotter;
-	struct journal_dir   dir;
-	int                  db_fd, shard_fd;
-	wall_us              now; /* of the newest record submitted */
-	uint64_t             committed_seq;
-	uint64_t             commits;
-	bool                 broken;  /* tables and journal differ: no more commits */
-	bool                 damaged; /* the tables, found by a write */
-	uint64_t             bytes;   /* of records since the last commit */
-	unsigned rows; /* distinct rows written since the last commit: about as many dirty pages */
-	uint64_t touched[ROW_MARKS / 64]; /* a bit a row, by hash */
-};
-
-/* Walks all tables unless that would take too long. ERR_DAMAGED: faults->texts[0] has the place. */
-static enum err walk_unless_long(struct store *store, struct faults *faults)
-{
-	struct view *view = NULL;
-	struct arena arena = {0};
-	enum err     err = db_reader_open(store->db, &arena, &view);
-	if (err || (err = db_reader_begin(view))) goto out;
-	if (view_used_bytes(view) <= WALK_BYTES_MAX) err = walk_tables(view, faults, NULL);
-	db_reader_end(view);
-	if (!err && faults->count) err = ERR_DAMAGED;
-out:
-	db_reader_close(&view);
-	arena_free(&arena);
-	return err;
-}
-
-/* Tables of a killed process are whole if the page cache kept them. */
-static enum err walk_at_start(struct store *store, struct store_report *report)
-{
-	struct faults faults = {0};
-	enum err      err = walk_unless_long(store, &faults);
-	if (faults.count) snprintf(report->refused, sizeof report->refused, "%.159s", faults.texts[0]);
-	return err;
-}
-
-static void close_tables(struct store *store)
-{
-	db_close(&store->db);
-	if (store->db_fd >= 0) close(store->db_fd);
-	store->db_fd = -1;
-}
-
-static enum err open_db(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
-                        const struct table_plan *plan)
-{
-	enum err err = shard_dir_open_tables(shard_dir->dir_fd, plan, &store->db_fd);
-	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
-	if (err && err != ERR_DAMAGED)
-		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",
-		         err_message(err));
-	return err;
-}
-
-static enum err try_tables(struct store *store, const struct shard_dir *shard_dir,
-                           struct store_report *report, const struct table_plan *plan)
-{
-	struct applied applied;
-	enum err       err = open_db(store, shard_dir, report, plan);
-	if (err) return err;
-	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->rebuild && (err = walk_at_start(store, report)))
-		return err;
-	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
-	/* A restored snapshot's tables do not know the journal that begins behind it. */
-	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) {
-		if (err == ERR_UNSUPPORTED)
-			db_refusal(db_view(store->db, NULL, NULL), "a snapshot's data.mdb", report->what);
-		return err;
-	}
-	if (applied.seq != plan->from.at.seq || applied.chain != plan->from.at.chain) return ERR_DAMAGED;
-	return (err = db_commit(store->db, &plan->from.at)) ? err : db_begin(store->db);
-}
-
-/* Trusted tables found damaged are rebuilt like untrusted ones. */
-static enum err open_tables(struct store *store, const struct shard_dir *shard_dir,
-                            struct store_report *report, struct table_plan *plan)
-{
-	enum err err = try_tables(store, shard_dir, report, plan);
-	if (err != ERR_DAMAGED || plan->rebuild) return err;
-	close_tables(store);
-	if (!report->refused[0])
-		snprintf(report->refused, sizeof report->refused, "the tables cannot be opened");
-	clean_mark_remove(shard_dir->dir_fd);
-	if ((err = shard_dir_judge(shard_dir, &store->dir, report, plan))) return err;
-	return try_tables(store, shard_dir, report, plan);
-}
-
-static enum err open_helpers(struct store *store, const struct shard_dir *shard_dir)
-{
-	enum err err = disk_monitor_open(store->db, store->db_fd, &store->disk_monitor);
-	return err ? err : snapshotter_open(shard_dir, &store->dir, store->db, &store->snapshotter);
-}
-
-static void plan_dir(struct store *store, const struct shard_dir *shard_dir)
-{
-	store->db_fd = -1;
-	store->shard_fd = shard_dir->dir_fd;
-	store->dir = (struct journal_dir){.fd = -1,
-	                                  .shard = shard_dir->shard,
-	                                  .segment_bytes = shard_dir->segment_bytes,
-	                                  .quick_sync_us = shard_dir->quick_sync_us};
-	memcpy(store->dir.lineage, shard_dir->lineage, sizeof shard_dir->lineage);
-}
-
-/* Before a call that changes errno. */
-static void describe_failure(struct store_report *report, enum err err)
-{
-	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
-}
-
-/* Runs up to the last point without changes; then writes the marker and replays the journal. */
-static enum err recover_with(struct store *store, const struct shard_dir *shard_dir,
-                             struct store_report *report, struct table_plan *plan, struct position *end)
-{
-	struct recovery recovery = {.blank = true};
-	enum err        err = open_tables(store, shard_dir, report, plan);
-	if (err) goto out;
-	report->snapshot_seq = plan->from.at.seq;
-	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
-	if (shard_dir->before_change && (err = shard_dir->before_change(shard_dir->user))) goto out;
-	if (!plan->rebuild && (err = clean_mark_write(shard_dir->dir_fd, false))) goto out;
-	if ((err = recover_finish(&recovery, store->db, report))) goto out;
-	if (plan->rebuild && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
-	*end = recovery.end;
-out:
-	describe_failure(report, err);
-	recover_end(&recovery);
-	if (err) close_tables(store);
-	if (!err || plan->rebuild) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
-	return err;
-}
-
-/* Trusted tables that contradict the journal may be an operator's manual repair: recovery is tried without them. */
-static enum err recover(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
-                        struct position *end)
-{
-	struct table_plan   plan = {.rebuild = false};
-	struct store_report before;
-	enum err            err = shard_dir_judge(shard_dir, &store->dir, report, &plan);
-	if (err || (err = recover_with(store, shard_dir, report, &plan, end)) != ERR_DAMAGED || plan.rebuild)
-		return err;
-	before = *report;
-	*report = (struct store_report){.clean_mark = CLEAN_MARK_NONE};
-	snprintf(report->refused, sizeof report->refused, "%.159s", before.what);
-	plan = (struct table_plan){.distrusted = true};
-	if (!(err = shard_dir_judge(shard_dir, &store->dir, report, &plan)))
-		err = recover_with(store, shard_dir, report, &plan, end);
-	if (err) *report = before; /* the first refusal has more detail */
-	return err;
-}
-
-enum err store_open(const struct shard_dir *shard_dir, wall_us now, struct store **out,
-                    struct store_report *report)
-{
-	struct position at;
-	struct store   *store = calloc(1, sizeof *store);
-	enum err        err = store ? OK : ERR_NO_MEMORY;
-	*out = NULL;
-	*report = (struct store_report){0};
-	if (err) goto out;
-	plan_dir(store, shard_dir);
-	if ((err = shape_judge(shard_dir->dir_fd, report))) goto out;
-	if ((err = shard_dir_open_journal(shard_dir, report, &store->dir.fd))) goto out;
-	if ((err = recover(store, shard_dir, report, &at))) goto out;
-	if (report->last_now.v < now.v) report->last_now = now;
-	store->now = report->last_now;
-	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
-	report->epoch = at.epoch;
-	report->seq = at.seq;
-	if ((err = store_commit(store))) goto out;
-	err = open_helpers(store, shard_dir);
-out:
-	describe_failure(report, err);
-	if (err) store_close(&store);
-	*out = store;
-	return err;
-}
-
-/* Syncs all that was committed. ERR_DAMAGED: it may not be on the disk. */
-static enum err sync_committed(struct store *store)
-{
-	enum err err = store_commit(store);
-	if (err) return err;
-	return db_sync(store->db) ? ERR_DAMAGED : OK;
-}
-
-/* If everything is decided, durable and committed, the tables on disk can be trusted, unless they were damaged while
- * in use. Damaged ones keep the open marker, so that the next start finds the same faults. After a failed write the
- * marker is removed: the kernel reports the error once, and the next start would find the tables in memory,
- * seemingly good. */
-static void close_clean(struct store *store)
-{
-	struct faults faults = {0};
-	if (!store->journal || store->broken) return;
-	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
-	enum err err = sync_committed(store);
-	if (err == ERR_DAMAGED) clean_mark_remove(store->shard_fd);
-	if (err || walk_unless_long(store, &faults)) return;
-	close_tables(store);
-	(void)!clean_mark_write(store->shard_fd, true); /* for speed: without it the next start walks, too */
-}
-
-void store_close(struct store **store_p)
-{
-	struct store *store = *store_p;
-	if (!store) return;
-	bool is_blamed = store->snapshotter && snapshotter_found_damage(store->snapshotter);
-	snapshotter_close(&store->snapshotter);
-	if (disk_monitor_close(&store->disk_monitor)) is_blamed = true;
-	if (is_blamed)
-		clean_mark_remove(store->shard_fd);
-	else
-		close_clean(store);
-	journal_close(&store->journal);
-	close_tables(store);
-	if (store->dir.fd >= 0) close(store->dir.fd);
-	free(store);
-	*store_p = NULL;
-}
 
 struct snapshotter *store_keeper(struct store *store)
 {
@@ -266,7 +28,7 @@ static void count_row(struct store *store, const struct write *write)
 	uint32_t mark = crc32c((uint32_t)write->table, write->key.at, write->key.size) % ROW_MARKS;
 	uint64_t bit = UINT64_C(1) << mark % 64;
 	bool     in_a_row = write->table == TABLE_LEDGER || write->table == TABLE_IDEMPOTENCY_ORDER;
-	if (in_a_row || store->touched[mark / 64] & bit) return;
+	if (in_a_row || table_is_late(write->table) || store->touched[mark / 64] & bit) return;
 	store->touched[mark / 64] |= bit;
 	store->rows++;
 }
@@ -299,6 +61,8 @@ void store_submit(struct store *store, wall_us now)
 {
 	if (now.v > store->now.v) store->now = now;
 	store->bytes += journal_open_bytes(store->journal);
+	late_journalled(&store->late, record_room(journal_open_bytes(store->journal) - RECORD_HEAD));
+	disk_monitor_owes(store->disk_monitor, late_growth(&store->late));
 	journal_submit(store->journal, store->now);
 }
 
@@ -356,7 +120,8 @@ enum disk_level store_room(const struct store *store)
 bool store_wants_commit(const struct store *store)
 {
 	return store_decided_seq(store) - store->committed_seq >= COMMIT_RECORDS_MAX ||
-	       store->bytes >= COMMIT_BYTES_MAX || store->rows >= COMMIT_ROWS_MAX;
+	       store->bytes >= COMMIT_BYTES_MAX || store->rows >= COMMIT_ROWS_MAX ||
+	       late_presses(&store->late);
 }
 
 bool store_is_committed(const struct store *store)
@@ -364,19 +129,84 @@ bool store_is_committed(const struct store *store)
 	return store->committed_seq == store_decided_seq(store);
 }
 
-enum err store_commit(struct store *store)
+static bool is_durable(const struct store *store)
 {
-	must(store_open_bytes(store) == 0 && store_durable_seq(store) == store_decided_seq(store));
+	return store_open_bytes(store) == 0 && store_durable_seq(store) == store_decided_seq(store);
+}
+
+static struct applied position_now(const struct store *store)
+{
 	struct position at = journal_position(store->journal);
-	struct applied  applied = applied_at(&at, store->now);
-	enum err        err = db_commit(store->db, &applied);
+	return applied_at(&at, store->now);
+}
+
+static enum err commit(struct store *store, const struct applied *now)
+{
+	enum err err = db_commit(store->db, now);
 	if (err) return err;
-	store->committed_seq = at.seq;
+	store->committed_seq = now->seq;
 	store->bytes = 0;
 	store->rows = 0;
 	memset(store->touched, 0, sizeof store->touched);
 	store->commits++;
 	return db_begin(store->db);
+}
+
+enum err store_commit(struct store *store)
+{
+	struct applied now = position_now(store);
+	must(is_durable(store));
+	enum err err = late_commit(&store->late, &now);
+	return err ? err : commit(store, &now);
+}
+
+bool store_owes_slice(const struct store *store, bool idle)
+{
+#ifdef FAULT_LATE_EARLY
+	return late_owes(&store->late,
+	                 idle); /* the fault: a slice does not wait until everything is durable */
+#endif
+	return is_durable(store) && late_owes(&store->late, idle);
+}
+
+static enum err write_slice(struct store *store, unsigned rows)
+{
+	struct applied now = position_now(store);
+	enum err       err = late_slice(&store->late, &now, rows);
+	if (err == ERR_DAMAGED) store->damaged = true;
+	if (err) store->broken = true;
+	return err ? err : commit(store, &now);
+}
+
+enum err store_slice(struct store *store, bool idle)
+{
+	unsigned rows = store->late.set.slice_rows;
+#ifndef FAULT_LATE_EARLY
+	must(is_durable(store));
+#endif
+	if (idle && rows == LATE_SLICE_ROWS) rows = LATE_SLICE_ROWS_IDLE;
+	/* Where a thread syncs each slice waits until the disk has nothing under way: there are fewer and larger ones. */
+	if (!store_is_quick(store)) rows *= LATE_SLICES_OWED_MAX;
+	return write_slice(store, rows);
+}
+
+bool store_is_behind(const struct store *store)
+{
+	return late_is_behind(&store->late);
+}
+
+enum err store_write_all(struct store *store)
+{
+	enum err err = OK;
+	must(is_durable(store));
+	while (!err && late_is_behind(&store->late))
+		err = write_slice(store, LATE_SLICE_ROWS_IDLE * LATE_SLICES_OWED_MAX);
+	return err;
+}
+
+struct db *store_tables(struct store *store)
+{
+	return store->db;
 }
 
 const struct histogram *store_sync_times(const struct store *store)
@@ -392,12 +222,19 @@ struct store_counters store_counters(const struct store *store)
 
 enum err store_reader_open(struct store *store, struct arena *arena, struct view **view)
 {
-	return db_reader_open(store->db, arena, view);
+	enum err err = db_reader_open(store->db, arena, view);
+	if (!err) db_reader_use_cells(*view);
+	return err;
 }
 
 enum err store_reader_begin(struct view *view)
 {
 	return db_reader_begin(view);
+}
+
+bool store_reader_is_too_old(const struct view *view)
+{
+	return db_reader_is_too_old(view);
 }
 
 void store_reader_end(struct view *view)

@@ -9,7 +9,8 @@
 /* A shard's store: the journal is the truth, LMDB the working state. One writer thread calls everything except the
  * reader functions. Order of a batch: handlers stage writes over store_view(); store_apply() puts them into the open
  * LMDB transaction and the open journal record; store_submit() sends the record to the disk; responses may leave once
- * store_settle() has seen it durable; store_commit() follows when nothing is undurable.
+ * store_settle() has seen it durable; store_commit() follows when nothing is undurable. Rows of late tables (table.h) go
+ * into memory and the record instead; store_slice() writes them later.
  * After ERR_IO, ERR_DAMAGED, ERR_TOO_LARGE or ERR_NO_MEMORY, except from a view, the process must exit without
  * another response: recovery finds out what happened. */
 struct store;
@@ -25,7 +26,9 @@ struct shard_dir {
 	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of snapshotter.h */
 	int64_t
 	    forget_after_s; /* between snapshots after an erasure; 0: by the rule of snapshotter.h; below 0: none */
-	int64_t quick_sync_us; /* as in struct journal_dir */
+	int64_t  quick_sync_us;    /* as in struct journal_dir */
+	uint64_t late_round_bytes; /* of journal, and */
+	unsigned late_slice_rows;  /* rows in one commit: as in late.h; 0: by its rules */
 	/* Called once nothing found prevents opening, and before any change; an error ends the opening. A second
 	 * call must return the same. NULL: no call. */
 	enum err (*before_change)(void *user);
@@ -94,8 +97,21 @@ struct store_counters store_counters(const struct store *store);
 /* Histogram of the journal's sync times (scale_us); readable from any thread while the store is open. */
 const struct histogram *store_sync_times(const struct store *store);
 
+/* Late tables. store_owes_slice(): is a slice of rows due, and can it be written now, with nothing open and nothing
+ * undurable? `idle`: nobody is waiting. store_slice() writes one and commits. store_is_behind(): is there a row that the
+ * tables on disk do not have? store_write_all() writes all of them; afterwards the tables are whole by themselves. */
+bool                store_owes_slice(const struct store *store, bool idle);
+must_check enum err store_slice(struct store *store, bool idle);
+bool                store_is_behind(const struct store *store);
+must_check enum err store_write_all(struct store *store);
+struct db          *store_tables(struct store *store); /* for tests */
+
 /* A reader's view, from any thread; begin it after the commit that it should see. */
 must_check enum err store_reader_open(struct store *store, struct arena *arena, struct view **view);
+/* Errors: also ERR_OVERLOADED: this thread is so slow that it finds no commit that is still known. */
 must_check enum err store_reader_begin(struct view *view);
-void                store_reader_end(struct view *view);
-void                store_reader_close(struct view **view);
+/* Has a read returned ERR_OVERLOADED since it began, because more has changed since than is remembered? One that begins
+ * again sees the newest. */
+bool store_reader_is_too_old(const struct view *view);
+void store_reader_end(struct view *view);
+void store_reader_close(struct view **view);

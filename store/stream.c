@@ -17,6 +17,7 @@ enum err stream_next(struct stream *stream, struct view_row *rows, unsigned room
 	enum err     err = view_cursor(view, stream->table, &cursor);
 	*count = 0;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	/* Of a late table it gives the rows in LMDB: its caller knows that they are not in memory. */
 	must(table_kind(stream->table) == KIND_PLAIN && (!view->writes || view->writes->count == 0));
 	while (!err && *count < room &&
 	       !(rc = mdb_cursor_get(cursor, &key, &stored, stream->has_begun ? MDB_NEXT : MDB_SET_RANGE))) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 
 /* One larger than the largest number, whatever the order of the rows. */
 union tables_end {
@@ -20,6 +21,13 @@ enum table {
 _Static_assert(TABLE_END <= 64, "a set of tables is 64 bits");
 
 enum table_kind { KIND_PLAIN, KIND_PARTED };
+
+/* A late table: its changes lie in memory (cells.h) before they are in LMDB, and are written there in rounds (late.h). Its
+ * rows are put and patched, never deleted. Only views know its newest rows. */
+static inline bool table_is_late(enum table table)
+{
+	return table == TABLE_HOT;
+}
 
 enum {
 	KEY_BYTES_MAX = 511 - 2, /* LMDB's bound, less the part number of a PARTED table's row */

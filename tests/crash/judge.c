@@ -51,17 +51,33 @@ static bool keeps(struct court *court, const struct promise *promise)
 	return false;
 }
 
-static bool rows_agree(struct court *court)
+static bool rows_agree(struct court *court, struct view *plain)
 {
 	struct audit    audit;
 	struct progress progress = {.done = 0};
 	struct faults   faults = {.count = 0};
-	enum err        err = audit_tables(court->reader, &audit, &faults, &progress);
+	enum err        err = audit_tables(plain, &audit, &faults, &progress);
 	if (err) return wrong(court, "audit", err);
 	if (faults.count == 0) return true;
 	snprintf(court->judged->what, JUDGE_TEXT, "audit: %llu faults; %s; %s",
 	         (unsigned long long)faults.count, faults.texts[0], faults.count > 1 ? faults.texts[1] : "");
 	return false;
+}
+
+/* Once more without anything in memory: the rows that the next start would find after an orderly stop. */
+static bool rows_hold(struct court *court, uint64_t digest)
+{
+	uint64_t     again;
+	struct view *plain = NULL;
+	enum err     err = store_write_all(court->store);
+	if (!err) err = db_reader_open(store_tables(court->store), &court->arena, &plain);
+	if (!err) err = db_reader_begin(plain);
+	if (!err) err = contents_of_view(plain, &again);
+	if (!err && again != digest) err = ERR_DAMAGED;
+	if (err) wrong(court, "the rows once all are written", err);
+	bool good = !err && rows_agree(court, plain);
+	db_reader_close(&plain);
+	return good;
 }
 
 static bool tables_hold(struct court *court)
@@ -80,7 +96,7 @@ static bool tables_hold(struct court *court)
 	}
 	for (unsigned i = 0; i < court->history->promise_count; i++)
 		if (!keeps(court, &court->history->promises[i])) return false;
-	return rows_agree(court);
+	return rows_hold(court, digest);
 }
 
 /* After the end of a segment's records the next start must not find the beginning of an invalid one. */
@@ -162,6 +178,11 @@ bool judge(const char *path, const struct setting *setting, const struct history
 	if (err)
 		snprintf(judged->what, JUDGE_TEXT, "does not open: %s: %s", err_code(err),
 		         judged->report.what);
+	if (good && judged->report.refused[0]) {
+		snprintf(judged->what, JUDGE_TEXT, "tables that were to be believed were not: %s",
+		         judged->report.refused);
+		good = false;
+	}
 	good = good && verifies(&court, &test_dir);
 	store_close(&court.store);
 	arena_free(&court.arena);

@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 enum {
-	PASSES_MAX = 120,
+	PASSES_MAX = 240,
+	ROUND_BYTES = 64 << 10, /* several rounds a life, of several slices each */
 	LARGE_BYTES_MAX = 9000,
 	COMMANDS_MAX = 4,
 	RECORD_FULL_BYTES = 4000,
@@ -42,6 +43,7 @@ struct life {
 	struct writes writes;
 	struct view  *view;
 	uint64_t      luck, told;
+	unsigned      idle_in; /* moments, one of which is as if nobody were waiting */
 	uint64_t      ledger_last;
 	wall_us       now;
 };
@@ -53,7 +55,10 @@ struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum b
 	                             .may_format = beginning == BEGINS_EMPTY,
 	                             .restored = beginning == BEGINS_RESTORED,
 	                             .segment_bytes = setting->segment_bytes,
-	                             .map_bytes = setting->map_bytes};
+	                             .map_bytes = setting->map_bytes,
+	                             .late_round_bytes = setting->round_bytes ? setting->round_bytes
+	                                                                      : ROUND_BYTES,
+	                             .late_slice_rows = 1};
 	memcpy(test_dir.lineage, setting->lineage, sizeof test_dir.lineage);
 	return test_dir;
 }
@@ -214,12 +219,20 @@ static void look(struct life *life, unsigned *looks)
 	settle(life);
 }
 
+/* As often as one is due, and now and then as if nobody were waiting. The store says when it may be. */
+static void write_slice(struct life *life)
+{
+	if (store_owes_slice(life->store, chance_below(&life->luck, life->idle_in) == 0))
+		must(!store_slice(life->store, false));
+}
+
 static void commit_if_idle(struct life *life)
 {
 	for (unsigned looks = 0; store_is_syncing(life->store);)
 		look(life, &looks);
 	if (store_open_bytes(life->store) == 0 && chance_below(&life->luck, 3) == 0)
 		must(!store_commit(life->store));
+	write_slice(life);
 }
 
 /* Snapshots are made during the work, and then the journal before them is deleted. */
@@ -249,6 +262,7 @@ static void live(struct life *life, unsigned records)
 		for (unsigned looks = 0; !store_can_submit(life->store);)
 			look(life, &looks);
 		store_submit(life->store, life->now);
+		write_slice(life);
 		if (chance_below(&life->luck, 2)) commit_if_idle(life);
 		if (chance_below(&life->luck, SNAPSHOT_IN) == 0) ask_for_snapshot(life);
 		if (chance_below(&life->luck, SNAPSHOT_IN) == 0) wait_for_snapshot(life);
@@ -276,7 +290,11 @@ enum err life_run(const struct life_order *order, char what[160])
 	struct life         life = {.luck = order->seed};
 	int                 fd = open(order->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
-	struct shard_dir test_dir = setting_place(order->setting, fd, order->beginning);
+	/* Some lives write their late rows soon, some leave them behind for long. */
+	struct setting setting = *order->setting;
+	setting.round_bytes = ROUND_BYTES << chance_below(&life.luck, 3);
+	life.idle_in = chance_below(&life.luck, 2) ? 12 : 200;
+	struct shard_dir test_dir = setting_place(&setting, fd, order->beginning);
 	enum err         err = store_open(&test_dir, (wall_us){1}, &life.store, &report);
 	snprintf(what, 160, "%.159s", report.what);
 	if (err) goto out;

@@ -8,6 +8,7 @@ struct setting {
 	uint16_t shard;
 	uint8_t  lineage[16];
 	uint64_t segment_bytes, map_bytes;
+	uint64_t round_bytes; /* of late tables; 0: the least that a life has */
 };
 
 /* The directory before a start has completed in it: empty, or only a restored snapshot. */

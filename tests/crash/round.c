@@ -18,8 +18,8 @@
 
 enum {
 	LIVES_MAX = 8,
-	RECORDS_A_LIFE_MAX = 30,
-	ENTRIES_A_LIFE_MAX = 400,
+	RECORDS_A_LIFE_MAX = 48,
+	ENTRIES_A_LIFE_MAX = 700,
 	RESTORED_IN = 4, /* one of this many rounds begins with a restored snapshot */
 	SLOW_SYNC_US = 400,
 	SECOND_IN = 8, /* one of this many states has its recovery crashed too */

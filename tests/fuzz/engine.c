@@ -51,10 +51,15 @@ static void hello(enum who who)
 	buffer_free(&bytes);
 }
 
+enum { ROUND_BYTES = 16 << 10 }; /* rounds of late tables are frequent, and have several slices */
+
 static void start(void)
 {
 	struct store_report report;
-	must(shop_open(&test_dir, true, &store, &report) == OK);
+	struct shard_dir    at = shop_place(&test_dir, true);
+	at.late_round_bytes = ROUND_BYTES;
+	at.late_slice_rows = 1;
+	must(store_open(&at, (wall_us){1}, &store, &report) == OK);
 	must((engine = calloc(1, sizeof *engine)));
 	engine->facts.shards = 1;
 	engine->facts.tokens.count = 1;
@@ -419,6 +424,7 @@ static void audit(void)
 	faults.count = 0;
 	settle();
 	must(store_is_committed(store) || store_commit(store) == OK);
+	must(store_write_all(store) == OK); /* the audit reads rows */
 	must(store_reader_open(store, &arena, &view) == OK && store_reader_begin(view) == OK);
 	check_queue(&engine->deliveries, view, now);
 	must(audit_tables(view, &audit, &faults, NULL) == OK);

@@ -50,7 +50,7 @@ static void hold_against(struct kept_row *kept, struct view *view, unsigned i, c
 {
 	uint32_t sum = value ? crc32c(0, value->at, value->size) : 0;
 	uint64_t row_txns[VIEW_ROWS];
-	view_row_moments(view, TABLE_HOT, account, i / VIEW_ROWS, row_txns);
+	view_row_moments(view, TABLE_STATUS, account, i / VIEW_ROWS, row_txns);
 	bool stands = kept->moment && row_txns[i % VIEW_ROWS] <= kept->moment;
 	must(!stands || (kept->exists == (value != NULL) && kept->sum == sum));
 	atomic_fetch_add(&standing, stands);
@@ -70,8 +70,8 @@ static void *read_on(void *data)
 		must(!store_reader_begin(view));
 		for (unsigned i = 0; i < ROWS; i += 2) {
 			struct span a, b;
-			enum err    err = view_get(view, TABLE_HOT, key_of(i, key), &a);
-			must(err == view_get(view, TABLE_HOT, key_of(i + 1, key), &b));
+			enum err    err = view_get(view, TABLE_STATUS, key_of(i, key), &a);
+			must(err == view_get(view, TABLE_STATUS, key_of(i + 1, key), &b));
 			must(err == ERR_NOT_FOUND || (!err && span_equal(a, b)));
 			hold_against(&kept[i], view, i, err ? NULL : &a);
 		}
@@ -91,7 +91,7 @@ static void write_pair(unsigned pair, uint32_t round)
 	uint8_t       key[KEY_BYTES], value[SIZE];
 	value_of(round, value);
 	for (unsigned i = 0; i < 2; i++)
-		must(!write_put(&writes, TABLE_HOT, key_of(2 * pair + i, key), span_of(value, SIZE)));
+		must(!write_put(&writes, TABLE_STATUS, key_of(2 * pair + i, key), span_of(value, SIZE)));
 	must(!store_apply(store, &writes));
 	arena_free(&arena);
 }
@@ -139,7 +139,7 @@ static void expect_all(const uint32_t rounds[ROWS / 2])
 	struct span got;
 	for (unsigned i = 0; i < ROWS; i++) {
 		value_of(rounds[i / 2], value);
-		must(!shop_get(store, TABLE_HOT, key_of(i, key), &got) &&
+		must(!shop_get(store, TABLE_STATUS, key_of(i, key), &got) &&
 		     span_equal(got, span_of(value, SIZE)));
 	}
 }

@@ -59,14 +59,6 @@ static void break_hot_count(void)
 {
 	patch(TABLE_HOT, key_u32(account, 0), ISSUED, "\x07", 1);
 }
-static void break_hot_oldest(void)
-{
-	patch(TABLE_HOT, key_u32(account, 0), 8, "\x55", 1);
-}
-static void break_hot_newest(void)
-{
-	patch(TABLE_HOT, key_u32(account, 0), 16, "\x01", 1);
-}
 static void break_hot_status(void)
 {
 	patch_hot(3, AT_STATUS, 1, 9);
@@ -376,8 +368,6 @@ static void break_meta_size(void)
 
 static const struct breakage breakages[] = {
     B(hot_count, "table hot, " ACCOUNT "passes from 0: count 2 is 7, there are 39"),
-    B(hot_oldest, "table hot, " ACCOUNT "passes from 0: oldest or newest change is wrong"),
-    B(hot_newest, "table hot, " ACCOUNT "passes from 0: oldest or newest change is wrong"),
     B(hot_status, "table hot, " ACCOUNT "pass 3: unknown status 9"),
     B(hot_flags, "table hot, " ACCOUNT "pass 3: unknown flags 128"),
     B(hot_flags_of_ledger, "table hot, " ACCOUNT "pass 3: status 2 and flags 2, the ledger's 2 and 0"),

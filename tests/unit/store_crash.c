@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { KEYS = 24, VALUE_MAX = 9000, HOT_BYTES = 200, TABLES = 3, CRASHES_DEFAULT = 220, ROUNDS = 4 };
-static const enum table tables[TABLES] = {TABLE_HOT, TABLE_BODY, TABLE_LEDGER};
+static const enum table tables[TABLES] = {TABLE_STATUS, TABLE_BODY, TABLE_LEDGER};
 
 /* The model: rows as bytes, by table and key. */
 static struct row {
@@ -75,7 +75,7 @@ static void model_apply(const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
-		unsigned            t = write->table == TABLE_HOT ? 0 : write->table == TABLE_BODY ? 1 : 2;
+		unsigned            t = write->table == TABLE_STATUS ? 0 : write->table == TABLE_BODY ? 1 : 2;
 		struct row         *row = &rows[t][get_be16(write->key.at + 4)];
 		if (write->kind == WRITE_PUT) {
 			memcpy(row->bytes, write->value.at, write->value.size);

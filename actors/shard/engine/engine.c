@@ -293,8 +293,9 @@ static enum err commit(struct engine *engine, bool idle)
 	bool          due = store_wants_commit(store) || readers_waiting(engine->readers) || idle;
 	if (store_decided_seq(store) != store_durable_seq(store)) return OK;
 	if (store_open_bytes(store) == 0) engine->open_commands = 0;
-	if (due && !store_is_committed(store)) {
-		enum err err = store_commit(store);
+	bool owes_slice = store_owes_slice(store, idle);
+	if (owes_slice || (due && !store_is_committed(store))) {
+		enum err err = owes_slice ? store_slice(store, idle) : store_commit(store);
 		if (err) return err;
 		uncommitted_clear(&engine->uncommitted);
 	}
@@ -357,7 +358,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 
 dur_us engine_patience(const struct engine *engine)
 {
-	bool    quick = !store_is_committed(engine->store);
+	bool    quick = !store_is_committed(engine->store) || store_is_behind(engine->store);
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
 	wall_us due = queue_next_due(&engine->deliveries);
 	if (!quick && engine->cleaning.part != CLEAN_END) patience = CLEAN_STEP_MS * US_PER_MS;

@@ -15,6 +15,7 @@ struct answer {
 	struct frame_out  out;
 	/* A part found no memory: a shorter list would look complete, so nothing more is sent. */
 	bool is_lost;
+	bool has_parts;
 };
 
 void result_free(struct result **result_p)
@@ -80,8 +81,10 @@ static enum err put_payload(struct answer *answer, enum err err, unsigned flags,
 
 static enum err on_part(void *user, struct buffer *payload)
 {
-	enum err err = put_payload(user, OK, REPLY_MORE, span_of(NULL, 0), buffer_span(payload));
+	struct answer *answer = user;
+	enum err       err = put_payload(answer, OK, REPLY_MORE, span_of(NULL, 0), buffer_span(payload));
 	buffer_clear(payload);
+	answer->has_parts = true;
 	return err;
 }
 
@@ -125,6 +128,10 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	struct outcome outcome = {.payload = payload, .part = on_part, .part_user = &answer, .text = text};
 	buffer_clear(payload);
 	enum err err = run_job(readers, job, view, &outcome);
+	if (err == ERR_OVERLOADED && store_reader_is_too_old(view) && !answer.has_parts) {
+		buffer_clear(payload);
+		err = run_job(readers, job, view, &outcome); /* once more, of the newest commit */
+	}
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
 	if (err) log_failure(&job->kept.call, err);
 	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);

@@ -85,22 +85,32 @@ static void bound_rows(struct columns *columns, uint32_t from, uint32_t to)
 		bound_word(columns, word);
 }
 
+/* Where the columns of a row begin. */
+static struct hot_columns place_of(const struct columns *columns, uint32_t number)
+{
+	size_t first = (size_t)number * HOT_PASSES;
+	return (struct hot_columns){.updated = columns->of.updated + first,
+	                            .balance = columns->of.balance + first,
+	                            .template = columns->of.template + first};
+}
+
+static unsigned used_of(const struct columns *columns, uint32_t number)
+{
+	uint32_t left = columns->made - number * HOT_PASSES;
+	return left < HOT_PASSES ? left : (unsigned)HOT_PASSES;
+}
+
 static enum err take_row(struct columns *columns, struct span row, uint32_t number)
 {
-	uint32_t first = number * HOT_PASSES;
-	uint32_t left = columns->made - first;
-	if (!hot_row_is_whole(row) ||
-	    hot_row_counts(row)[HOT_COUNT_USED] != (left < HOT_PASSES ? left : HOT_PASSES))
+	struct hot_columns at = place_of(columns, number);
+	if (!hot_row_is_whole(row) || hot_row_counts(row)[HOT_COUNT_USED] != used_of(columns, number))
 		return ERR_DAMAGED;
-	struct hot_columns at = {.updated = columns->of.updated + first,
-	                         .balance = columns->of.balance + first,
-	                         .template = columns->of.template + first};
 	hot_row_columns(row, &at);
 	return OK;
 }
 
-/* Rows `from` to `to` - 1, and the bounds of what lies in them. */
-static enum err take_rows(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
+/* Rows that are not in memory. */
+static enum err take_stored(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
 {
 	enum { ROWS = 32 };
 	struct row_key  key = key_u32(columns->kept.account, from);
@@ -117,18 +127,32 @@ static enum err take_rows(struct columns *columns, struct view *view, uint32_t f
 			if ((err = take_row(columns, rows[i].value, number))) return err;
 		}
 	}
-	bound_rows(columns, from, to);
 	return OK;
 }
 
 static enum err take_one(struct columns *columns, struct view *view, uint32_t number)
 {
-	struct row_key key = key_u32(columns->kept.account, number);
-	struct span    row;
-	enum err       err = view_get(view, TABLE_HOT, key_span(&key), &row);
-	if (err || (err = take_row(columns, row, number))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	bound_rows(columns, number, number + 1);
-	return OK;
+	struct hot_columns at = place_of(columns, number);
+	unsigned           used, wanted = used_of(columns, number);
+	enum err           err = hot_columns(view, columns->kept.account, number, &at, &used);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return used == wanted ? OK : ERR_DAMAGED;
+}
+
+/* Rows `from` to `to` - 1, and the bounds of what lies in them. */
+static enum err take_rows(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
+{
+	struct account_id account = columns->kept.account;
+	enum err          err = OK;
+	for (uint32_t row = from, end; row < to && !err; row = end) {
+		for (end = row; end < to && !hot_is_in_memory(view, account, end);)
+			end++;
+		bool is_long = end - row > 1;
+		if (!is_long) end = row + 1;
+		err = is_long ? take_stored(columns, view, row, end) : take_one(columns, view, row);
+	}
+	if (!err) bound_rows(columns, from, to);
+	return err;
 }
 
 /* Reads what is new or was written since: row by row, or all in one go where they lie close to each other. */
@@ -145,16 +169,13 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, row_txns);
 		if (row < whole && row_txns[row % VIEW_ROWS] <= columns->kept.moment) continue;
 		if (to > from && row - to > GAP_ROWS_MAX) {
-			err = to - from == 1 ? take_one(columns, view, from)
-			                     : take_rows(columns, view, from, to);
+			err = take_rows(columns, view, from, to);
 			from = row;
 		}
 		if (to <= from) from = row;
 		to = row + 1;
 	}
-	if (!err && to > from)
-		err = to - from == 1 ? take_one(columns, view, from) : take_rows(columns, view, from, to);
-	return err;
+	return !err && to > from ? take_rows(columns, view, from, to) : err;
 }
 
 enum err columns_take(struct list_cache *kept, struct view *view, struct account_id account, uint32_t made,

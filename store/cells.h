@@ -1,0 +1,53 @@
+#pragma once
+#include "schemas/ids.h"
+#include "store/hot_row.h"
+#include "store/view.h"
+
+/* The hot part of passes in memory, which is newer than the rows of HOT in LMDB. A cell is a pass, a block the cells of one
+ * row. A block is whole or absent: it is made of the row in LMDB, whose checksum is verified then, or by the creation of its
+ * first pass. Blocks stay until the end.
+ *
+ * The writer alone changes cells, makes blocks and says which of them are dirty, which means changed since they were last
+ * written to LMDB. Readers look at the same memory. A reader's view is of one commit; what changed since, it lays back
+ * (undo.h). A block that is absent has not changed since the start, so its row in any view of LMDB is right.
+ * No memory that a reader may look at is freed before cells_close(). */
+struct cells;
+
+must_check enum err cells_open(struct cells **cells); /* Errors: ERR_NO_MEMORY. */
+void                cells_close(struct cells **cells);
+
+/* The pass and the counts of its row, without staged writes; from LMDB if the block is absent or the view has no cells. The
+ * writer's view makes a block of it. Errors: ERR_NOT_FOUND; ERR_OVERLOADED: a reader's view that is too old for this block;
+ * as view.h. */
+must_check enum err cells_get(struct view *view, struct account_id account, uint32_t number,
+                              uint8_t counts[HOT_COUNTS], struct hot *pass);
+
+/* For a view with cells: the row as LMDB would have it, in the view's arena. Errors: as cells_get(). */
+must_check enum err cells_row(struct view *view, struct span key, struct span *row);
+
+/* Is the block in memory? If so, cells_columns() needs no row of LMDB. */
+bool cells_has(struct view *view, struct account_id account, uint32_t row);
+
+/* The columns of the passes of a row, of which there are `*used`. Errors: as cells_get(). */
+must_check enum err cells_columns(struct view *view, struct account_id account, uint32_t row,
+                                  const struct hot_columns *columns, unsigned *used);
+
+/* The writer: puts a write of HOT into cells instead of LMDB. Errors: ERR_DAMAGED (no row to patch, a row of another form,
+ * numbers that are not dense), ERR_UNSUPPORTED (rows are never deleted), ERR_NO_MEMORY, ERR_IO. */
+must_check enum err cells_apply(struct view *writer, const struct write *write);
+
+/* The writer, before transaction `txn` is committed: the cells as they are belong to it. */
+void cells_commit(struct cells *cells, uint64_t txn);
+/* A reader whose view is of transaction `txn`: its mark. False: too many commits have followed; begin again. */
+bool cells_mark(const struct cells *cells, uint64_t txn, uint64_t *mark);
+
+/* Dirty blocks, for rounds; the writer's. */
+uint64_t cells_dirty(const struct cells *cells); /* how many, besides those of a round under way */
+uint64_t cells_left(const struct cells *cells);  /* of the round under way, not yet taken */
+/* Begins a round of all that are dirty. Only when none is under way. */
+void cells_begin_round(struct cells *cells);
+/* Takes the next block of the round, in the order of keys: its row as it is now, which the caller writes. *stored: LMDB
+ * has the row already; from now on it counts as having it. False: none is left. */
+bool cells_take(struct cells *cells, struct account_id *account, uint32_t *number, uint8_t row[HOT_ROW_BYTES],
+                bool *stored);
+uint64_t cells_new_rows(const struct cells *cells); /* blocks whose row LMDB does not have yet */

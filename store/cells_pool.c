@@ -1,0 +1,201 @@
+/* Where cells lie: accounts by their id, blocks by their row, memory of blocks in large pages. The writer makes and grows
+ * all of it; readers follow the pointers that it has published. What was replaced by something larger is kept until the end,
+ * since a reader may hold it: together less than what is in use. */
+#include "store/cells_inside.h"
+
+#include "schemas/bytes.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { CHUNK_BYTES = 2 << 20, ACCOUNTS_FIRST = 64, WORD_BITS = 64 };
+#define BLOCKS_A_CHUNK ((CHUNK_BYTES - sizeof(struct block)) / sizeof(struct block))
+
+struct chunk {
+	struct block  blocks[BLOCKS_A_CHUNK];
+	struct chunk *before;
+};
+_Static_assert(sizeof(struct chunk) <= CHUNK_BYTES, "a large page");
+
+static struct account_table *table_new(uint32_t slots, struct account_table *replaced)
+{
+	struct account_table *table = calloc(1, sizeof *table + slots * sizeof *table->slots);
+	if (!table) return NULL;
+	table->mask = slots - 1;
+	table->replaced = replaced;
+	return table;
+}
+
+/* The slot that the account has, or would get. */
+static uint32_t slot_of(const struct account_table *table, struct account_id id)
+{
+	uint64_t hash = (get_le64(id.b) ^ get_le16(id.b + 8)) * UINT64_C(0x9e3779b97f4a7c15);
+	for (uint32_t at = (uint32_t)(hash >> 32) & table->mask;; at = (at + 1) & table->mask) {
+		const struct cell_account *account = atomic_load_explicit(&table->slots[at],
+		                                                          memory_order_acquire);
+		if (!account || !memcmp(account->id.b, id.b, sizeof id.b)) return at;
+	}
+}
+
+struct cell_account *cells_account(const struct cells *cells, struct account_id id)
+{
+	const struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_acquire);
+	return atomic_load_explicit(&table->slots[slot_of(table, id)], memory_order_acquire);
+}
+
+static enum err grow_lists(struct cells *cells)
+{
+	struct account_list *lists[] = {&cells->listed, &cells->round};
+	uint32_t             room = cells->list_room ? 2 * cells->list_room : ACCOUNTS_FIRST;
+	if (cells->account_count < cells->list_room) return OK;
+	for (unsigned i = 0; i < 2; i++) {
+		struct cell_account **grown = realloc(lists[i]->at, room * sizeof *grown);
+		if (!grown) return ERR_NO_MEMORY;
+		lists[i]->at = grown;
+	}
+	cells->list_room = room;
+	return OK;
+}
+
+static enum err grow_table(struct cells *cells)
+{
+	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
+	if (2 * (cells->account_count + 1) <= table->mask) return OK;
+	struct account_table *larger = table_new(2 * (table->mask + 1), table);
+	if (!larger) return ERR_NO_MEMORY;
+	for (uint32_t i = 0; i <= table->mask; i++) {
+		struct cell_account *account = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+		if (!account) continue;
+		uint32_t at = slot_of(larger, account->id);
+		atomic_store_explicit(&larger->slots[at], account, memory_order_relaxed);
+	}
+	atomic_store_explicit(&cells->accounts, larger, memory_order_release);
+	return OK;
+}
+
+struct cell_account *cells_account_made(struct cells *cells, struct account_id id)
+{
+	struct cell_account *account = cells_account(cells, id);
+	if (account) return account;
+	if (grow_lists(cells) || grow_table(cells) || !(account = calloc(1, sizeof *account))) return NULL;
+	account->id = id;
+	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
+	atomic_store_explicit(&table->slots[slot_of(table, id)], account, memory_order_release);
+	cells->account_count++;
+	return account;
+}
+
+struct block *cells_block(const struct cell_account *account, uint32_t row)
+{
+	const struct block_rows *rows = account ? atomic_load_explicit(&account->rows, memory_order_acquire)
+	                                        : NULL;
+	if (!rows || row >= rows->room) return NULL;
+	return atomic_load_explicit(&rows->at[row], memory_order_acquire);
+}
+
+static bool grow_bits(uint64_t **bits, uint32_t from, uint32_t to)
+{
+	uint64_t *grown = realloc(*bits, to / WORD_BITS * sizeof *grown);
+	if (!grown) return false;
+	memset(grown + from / WORD_BITS, 0, (to - from) / WORD_BITS * sizeof *grown);
+	*bits = grown;
+	return true;
+}
+
+static enum err grow_rows(struct cell_account *account, uint32_t row)
+{
+	struct block_rows *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
+	uint32_t           before = rows ? rows->room : 0, room = before ? before : (uint32_t)WORD_BITS;
+	if (row < before) return OK;
+	while (room <= row)
+		room *= 2;
+	struct block_rows *larger = calloc(1, sizeof *larger + room * sizeof *larger->at);
+	if (!larger) return ERR_NO_MEMORY;
+	if (!grow_bits(&account->dirty, before, room) || !grow_bits(&account->round, before, room)) {
+		free(larger);
+		return ERR_NO_MEMORY;
+	}
+	larger->room = room;
+	larger->replaced = rows;
+	for (uint32_t i = 0; i < before; i++)
+		atomic_store_explicit(&larger->at[i],
+		                      atomic_load_explicit(&rows->at[i], memory_order_relaxed),
+		                      memory_order_relaxed);
+	atomic_store_explicit(&account->rows, larger, memory_order_release);
+	return OK;
+}
+
+static struct block *take_block(struct cells *cells)
+{
+	if (!cells->chunks || cells->chunk_used == BLOCKS_A_CHUNK) {
+		struct chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
+		if (!chunk) return NULL;
+		(void)!madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
+		chunk->before = cells->chunks;
+		cells->chunks = chunk;
+		cells->chunk_used = 0;
+	}
+	struct block *block = &cells->chunks->blocks[cells->chunk_used++];
+	memset(block, 0, sizeof *block);
+	return block;
+}
+
+struct block *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row)
+{
+	return grow_rows(account, row) ? NULL : take_block(cells);
+}
+
+void cells_publish(struct cell_account *account, uint32_t row, struct block *block)
+{
+	struct block_rows *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
+	must(row < rows->room);
+	atomic_store_explicit(&rows->at[row], block, memory_order_release);
+}
+
+enum err cells_open(struct cells **out)
+{
+	struct cells         *cells = calloc(1, sizeof *cells);
+	struct account_table *table = cells ? table_new(ACCOUNTS_FIRST, NULL) : NULL;
+	*out = cells;
+	if (!table) return ERR_NO_MEMORY;
+	atomic_store(&cells->accounts, table);
+	return undo_open(&cells->undo);
+}
+
+static void account_free(struct cell_account *account)
+{
+	struct block_rows *rows = account ? atomic_load(&account->rows) : NULL;
+	if (!account) return;
+	while (rows) {
+		struct block_rows *replaced = rows->replaced;
+		free(rows);
+		rows = replaced;
+	}
+	free(account->dirty);
+	free(account->round);
+	free(account);
+}
+
+void cells_close(struct cells **cells_p)
+{
+	struct cells *cells = *cells_p;
+	*cells_p = NULL;
+	if (!cells) return;
+	struct account_table *table = atomic_load(&cells->accounts);
+	for (uint32_t i = 0; table && i <= table->mask; i++)
+		account_free(atomic_load(&table->slots[i]));
+	while (table) {
+		struct account_table *replaced = table->replaced;
+		free(table);
+		table = replaced;
+	}
+	while (cells->chunks) {
+		struct chunk *before = cells->chunks->before;
+		free(cells->chunks);
+		cells->chunks = before;
+	}
+	free(cells->listed.at);
+	free(cells->round.at);
+	undo_close(&cells->undo);
+	free(cells);
+}

@@ -1,0 +1,119 @@
+/* Dirty blocks as bits, a set for each account. A round takes the sets over as they are and goes through them in the order of
+ * keys, so that nothing but accounts is sorted. A block that changes while it waits in the round is written in its newer
+ * state. */
+#include "store/cells_inside.h"
+
+#include "schemas/bytes.h"
+
+#include <stdlib.h>
+
+enum { WORD_BITS = 64 };
+
+static bool has_bit(const uint64_t *bits, uint32_t row)
+{
+	return bits[row / WORD_BITS] >> row % WORD_BITS & 1;
+}
+
+static void flip_bit(uint64_t *bits, uint32_t row)
+{
+	bits[row / WORD_BITS] ^= UINT64_C(1) << row % WORD_BITS;
+}
+
+void cells_set_dirty(struct cells *cells, struct cell_account *account, uint32_t row)
+{
+	if (has_bit(account->dirty, row)) return;
+	flip_bit(account->dirty, row);
+	cells->dirty++;
+	if (account->is_listed) return;
+	account->is_listed = true;
+	cells->listed.at[cells->listed.count++] = account;
+}
+
+uint64_t cells_dirty(const struct cells *cells)
+{
+	return cells->dirty;
+}
+
+uint64_t cells_left(const struct cells *cells)
+{
+	return cells->left;
+}
+
+uint64_t cells_new_rows(const struct cells *cells)
+{
+	return cells->new_rows;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct cell_account *const *one = a, *const *other = b;
+	return memcmp((*one)->id.b, (*other)->id.b, sizeof(*one)->id.b);
+}
+
+void cells_begin_round(struct cells *cells)
+{
+	struct account_list done = cells->round;
+	must(cells->left == 0);
+	cells->round = cells->listed;
+	cells->listed = (struct account_list){.at = done.at};
+	for (uint32_t i = 0; i < cells->round.count; i++) {
+		struct cell_account *account = cells->round.at[i];
+		uint64_t            *taken = account->dirty;
+		account->dirty = account->round; /* empty: its last round is over */
+		account->round = taken;
+		account->is_listed = false;
+	}
+	if (cells->round.count) qsort(cells->round.at, cells->round.count, sizeof *cells->round.at, by_id);
+	cells->round_account = cells->round_word = 0;
+	cells->left = cells->dirty;
+	cells->dirty = 0;
+}
+
+/* The next row of the round; false: none. */
+static bool next_row(struct cells *cells, struct cell_account **account, uint32_t *row)
+{
+	for (; cells->round_account < cells->round.count; cells->round_account++, cells->round_word = 0) {
+		*account = cells->round.at[cells->round_account];
+		uint32_t words = atomic_load_explicit(&(*account)->rows, memory_order_relaxed)->room /
+		                 WORD_BITS;
+		for (; cells->round_word < words; cells->round_word++) {
+			uint64_t bits = (*account)->round[cells->round_word];
+			if (!bits) continue;
+			*row = cells->round_word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void to_row(const struct block *block, uint8_t row[HOT_ROW_BYTES])
+{
+	uint64_t counts = atomic_load_explicit(&block->counts, memory_order_relaxed), words[HOT_WORDS];
+	memset(row, 0, HOT_COLUMNS_AT);
+	put_le64(row, counts);
+	for (unsigned i = 0; i < HOT_PASSES; i++) {
+		for (unsigned w = 0; w < HOT_WORDS; w++)
+			words[w] = atomic_load_explicit(&block->cells[i].words[w], memory_order_relaxed);
+		hot_row_put_words(row, i, words);
+	}
+}
+
+bool cells_take(struct cells *cells, struct account_id *id, uint32_t *number, uint8_t row[HOT_ROW_BYTES],
+                bool *stored)
+{
+	struct cell_account *account;
+	if (!next_row(cells, &account, number)) return false;
+	struct block *block = cells_block(account, *number);
+	flip_bit(account->round, *number);
+	cells->left--;
+	if (has_bit(account->dirty, *number)) {
+		flip_bit(account->dirty, *number);
+		cells->dirty--;
+	}
+	*id = account->id;
+	to_row(block, row);
+	*stored = block->is_stored;
+	if (!block->is_stored) cells->new_rows--;
+	block->is_stored = true;
+	return true;
+}

@@ -1,0 +1,124 @@
+/* Rounds and slices. */
+#include "store/late.h"
+
+#include "schemas/limits.h"
+#include "store/monotonic.h"
+
+/* As many bytes as the table has rows of 1 KiB: a round then writes each row for many changes. */
+static uint64_t bytes_of_round(const struct late *late)
+{
+	uint64_t bytes = db_late_rows(late->set.db) << 10;
+	if (late->set.round_bytes) return late->set.round_bytes;
+	if (bytes < LATE_ROUND_BYTES_MIN) return LATE_ROUND_BYTES_MIN;
+	return bytes > LATE_ROUND_BYTES_MAX ? (uint64_t)LATE_ROUND_BYTES_MAX : bytes;
+}
+
+void late_begin(struct late *late, const struct late_setting *set, uint64_t behind)
+{
+	*late = (struct late){.set = *set, .bytes = behind, .began_us = monotonic_us()};
+	if (!late->set.slice_rows) late->set.slice_rows = LATE_SLICE_ROWS;
+	late->round_bytes = bytes_of_round(late);
+}
+
+void late_journalled(struct late *late, uint64_t bytes)
+{
+	late->bytes += bytes;
+}
+
+uint64_t late_growth(const struct late *late)
+{
+	enum { PAGE_BYTES = 4096 }; /* a row of a new account dirties a page of its own */
+	return cells_new_rows(late->set.cells) * PAGE_BYTES;
+}
+
+bool late_is_behind(const struct late *late)
+{
+	return late->is_under_way || cells_dirty(late->set.cells);
+}
+
+/* What has passed of a round's length, in thousandths; at most 1000. */
+static uint64_t passed_bytes(const struct late *late)
+{
+	uint64_t passed = late->bytes * 1000 / late->round_bytes;
+	return passed < 1000 ? passed : 1000;
+}
+
+/* Likewise, in bytes or in time. */
+static uint64_t passed(const struct late *late)
+{
+	uint64_t of_bytes = passed_bytes(late);
+	uint64_t of_time = (uint64_t)(monotonic_us() - late->began_us) / LATE_ROUND_MS;
+	if (of_time > 1000) of_time = 1000;
+	return of_bytes > of_time ? of_bytes : of_time;
+}
+_Static_assert(US_PER_MS == 1000, "a thousandth of a time in ms is as many us");
+
+/* Rows of the round under way that should have been written when so much has passed. */
+static uint64_t owed(const struct late *late, uint64_t thousandths)
+{
+	uint64_t due = late->total * thousandths / 1000;
+	return due > late->written ? due - late->written : 0;
+}
+
+bool late_owes(const struct late *late, bool idle)
+{
+	if (!late_is_behind(late)) return false;
+	if (idle) return true;
+	if (!late->is_under_way) return passed(late) >= 1000;
+	uint64_t rows = owed(late, passed(late)), left = cells_left(late->set.cells);
+	return rows >= late->set.slice_rows || rows >= left;
+}
+
+/* Asked for each command: by bytes alone. */
+bool late_presses(const struct late *late)
+{
+	if (!late->is_under_way)
+		return late->bytes >= late->round_bytes + late->round_bytes / 8 && late_is_behind(late);
+	return owed(late, passed_bytes(late)) >= (uint64_t)late->set.slice_rows * LATE_SLICES_OWED_MAX;
+}
+
+static enum err begin_round(struct late *late, const struct applied *now)
+{
+	late->round_bytes = bytes_of_round(late);
+	late->bytes = 0;
+	late->began_us = monotonic_us();
+	late->from = *now;
+	cells_begin_round(late->set.cells);
+	late->total = cells_left(late->set.cells);
+	late->written = 0;
+	late->is_under_way = true;
+#ifdef FAULT_LATE_POSITION
+	return db_put_late(late->set.db, now); /* the fault: the position moves before the rows are written */
+#endif
+	return OK;
+}
+
+static enum err end_round(struct late *late, const struct applied *now)
+{
+	late->is_under_way = false;
+#ifdef FAULT_LATE_POSITION
+	return OK;
+#endif
+	/* What has changed since the round began may have been written with it. */
+	return db_put_late(late->set.db, cells_dirty(late->set.cells) ? &late->from : now);
+}
+
+enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
+{
+	struct account_id account;
+	uint32_t          number;
+	uint8_t           row[HOT_ROW_BYTES];
+	bool              stored;
+	enum err          err = late->is_under_way ? OK : begin_round(late, now);
+	for (unsigned i = 0; !err && i < rows && cells_take(late->set.cells, &account, &number, row, &stored);
+	     i++) {
+		err = db_write_late(late->set.db, account, number, span_of(row, sizeof row), stored);
+		late->written++;
+	}
+	return err || cells_left(late->set.cells) ? err : end_round(late, now);
+}
+
+enum err late_commit(const struct late *late, const struct applied *now)
+{
+	return late_is_behind(late) ? OK : db_put_late(late->set.db, now);
+}
