@@ -62,8 +62,9 @@ def style(run):
 
 
 def store_threads(run):
-    build(run, TSAN, "tests/thread/store_threads", "stampede")  # also the service: that build must stay possible
-    return check(run, "./tests/thread/store_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
+    programs = ["tests/thread/store_threads", "tests/thread/late_threads"]
+    build(run, TSAN, *programs, "stampede")  # also the service: that build must stay possible
+    return tally.add([check(run, f"./{one}", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"}) for one in programs])
 
 
 def shard_threads(run):

@@ -1,11 +1,7 @@
-/* The works, and the checks of their results.
- * 
- * Every command writes all of row n, sets `newest` to n and deletes row n - 8. One look therefore shows how far
- * the tables
- * have come, and whether they are as one command left them. Some rows are large, so that segments change every
- * few
- * commands. When the store reports that there is no room, the client is refused, as the shard does it. */
+/* The works, and the checks of their results. When the store reports that there is no room, the client is refused, as
+ * the shard does it. */
 #include "tests/fault/works.h"
+#include "tests/fault/rows.h"
 #include "tests/unit/patience.h"
 
 #include "schemas/bytes.h"
@@ -28,9 +24,6 @@ enum {
 	ROWS_BEFORE = 24,  /* in a prepared directory */
 	ROWS_OF_WORK = 14, /* decided while calls fail */
 	ROWS_AFTER = 4,    /* after calls no longer fail */
-	ROWS_KEPT = 8,
-	LARGE_EVERY = 2,
-	LARGE_BYTES = 48000,
 	COMMIT_EVERY = 3,
 	LOOK_MS = 4,
 	PATIENCE_MS = 20000, /* longer counts as a hang; a process has its own limit */
@@ -65,62 +58,6 @@ static bool is_start(enum work work)
 static bool is_job(enum work work)
 {
 	return work >= WORK_job_snapshot;
-}
-
-/* Rows ------------------------------------------------------------------------------------------------------ */
-
-static struct span row_key(unsigned number)
-{
-	static uint8_t bytes[8] = "row";
-	put_be32(bytes + 4, number);
-	return span_of(bytes, sizeof bytes);
-}
-
-/* Uses no allocated memory: memory is only for the store, and its allocations may fail. Valid until the
- * next call. */
-static struct span row_value(unsigned number)
-{
-	static uint8_t bytes[LARGE_BYTES];
-	uint64_t       state = number;
-	size_t         size = number % LARGE_EVERY ? 96 + number / 8 * 8 : LARGE_BYTES;
-	for (size_t i = 0; i < size; i += 8)
-		put_le64(bytes + i, chance(&state));
-	return span_of(bytes, size);
-}
-
-static const struct span newest_key = {(const uint8_t *)"newest", 6};
-
-static enum err stage(struct writes *writes, unsigned number)
-{
-	uint8_t  bytes[8];
-	enum err err;
-	put_le64(bytes, number);
-	struct span newest = span_of(bytes, sizeof bytes);
-	if ((err = write_put(writes, TABLE_BODY, row_key(number), row_value(number)))) return err;
-	if (number == 1) return write_put(writes, TABLE_TALLY, newest_key, newest);
-	if ((err = write_patch(writes, TABLE_TALLY, newest_key, 0, newest))) return err;
-	return number > ROWS_KEPT ? write_del(writes, TABLE_BODY, row_key(number - ROWS_KEPT)) : OK;
-}
-
-/* The number of the newest row; ERR_DAMAGED if the rows are not as its command left them. */
-static enum err look(struct view *view, unsigned *newest)
-{
-	struct span value;
-	enum err    err = view_get(view, TABLE_TALLY, newest_key, &value);
-	*newest = 0;
-	if (err == ERR_NOT_FOUND) return OK;
-	if (err) return err;
-	if (value.size != 8) return ERR_DAMAGED;
-	*newest = (unsigned)get_le64(value.at);
-	unsigned oldest = *newest > ROWS_KEPT ? *newest - ROWS_KEPT : 0;
-	for (unsigned number = oldest; number <= *newest + 1; number++) {
-		bool is_there = number > oldest && number <= *newest;
-		if ((err = view_get(view, TABLE_BODY, row_key(number), &value)) && err != ERR_NOT_FOUND)
-			return err;
-		if (!err != is_there || (!err && !span_equal(value, row_value(number)))) return ERR_DAMAGED;
-		arena_reset(&arena);
-	}
-	return OK;
 }
 
 /* Steps of a store -------------------------------------------------------------------------------------------- */
@@ -169,9 +106,10 @@ static enum err write_row(struct store *store, struct story *story)
 	while (!err && !story->stuck && store_must_wait(store))
 		err = await_news(store, story, end_ms);
 	if (err || story->stuck || store_room(store) != DISK_FOR_ALL) return err;
-	if (stage(&writes, story->decided + 1)) return OK; /* refused: none of it was applied */
+	if (rows_stage(&writes, story->decided + 1)) return OK; /* refused: none of it was applied */
 	story->decided++;
 	if ((err = store_apply(store, &writes)) || (err = save(store, story)) || story->stuck) return err;
+	if (store_owes_slice(store, story->decided % COMMIT_EVERY == 1)) return store_slice(store, true);
 	return story->decided % COMMIT_EVERY == 0 ? store_commit(store) : OK;
 }
 
@@ -359,6 +297,7 @@ static bool start(const struct test_dir *test_dir, struct story *story, struct s
 	struct held         before = held_now();
 	struct shard_dir    at = shop_place(test_dir, true);
 	at.snapshot_bytes_per_s = UINT64_MAX; /* no other thread uses the disk */
+	at.late_slice_rows = 1;
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;
 	story->silent = story->err && !report.what[0];
@@ -375,7 +314,7 @@ static void read_all(struct store *store, struct story *story)
 	enum err     err = store_reader_open(store, &arena, &view);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		if ((err = store_reader_begin(view))) break;
-		err = look(view, &newest);
+		err = rows_look(view, &arena, &newest);
 		story->wrong |= (!err && newest != story->durable) || (err == ERR_DAMAGED && !inject_fired());
 		store_reader_end(view);
 	}
@@ -449,7 +388,7 @@ bool work_judge(const struct test_dir *test_dir, struct story *story)
 		         report.what);
 		return false;
 	}
-	if ((err = look(store_view(store, NULL, &arena), &newest)))
+	if ((err = rows_look(store_view(store, NULL, &arena), &arena, &newest)))
 		return says(story, "rows are not whole:", err);
 	if (!is_sound(store, story)) return false;
 	if (newest < story->durable) return says(story, "lost: the newest is", newest);
@@ -457,7 +396,7 @@ bool work_judge(const struct test_dir *test_dir, struct story *story)
 	after.decided = after.durable = newest;
 	if (write_rows(store, &after, ROWS_AFTER) || after.stuck || after.durable != newest + ROWS_AFTER)
 		return says(story, "it does not work afterwards, from", newest);
-	if ((err = look(store_view(store, NULL, &arena), &newest)) || newest != after.durable)
+	if ((err = rows_look(store_view(store, NULL, &arena), &arena, &newest)) || newest != after.durable)
 		return says(story, "rows are not whole after it worked:", err);
 	store_close(&store);
 	return true;

@@ -3,6 +3,7 @@
 #include "tests/unit/lists.h"
 
 #include "actors/shard/pass/columns.h"
+#include "store/cells.h"
 #include "store/keys.h"
 
 enum { PASSES = COLUMNS_PASSES_MIN + 77, MORE = 300 };
@@ -141,6 +142,45 @@ Test(columns, read_again_only_written_rows)
 	cr_expect_eq(columns->of.updated[100], model[100].updated.v, "the row itself is read");
 	columns_give(kept, &columns);
 	db_reader_end(reader);
+}
+
+/* In a view that is older than the newest change. */
+static void look_before_a_change(void)
+{
+	static struct hot then[PASSES + MORE];
+	struct columns   *columns;
+	memcpy(then, model, sizeof then);
+	cr_assert_eq(db_reader_begin(reader), OK);
+	change(chance_below(&state, made));
+	cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
+	for (uint32_t i = 0; i < made; i++)
+		cr_assert(columns->of.updated[i] == then[i].updated.v &&
+		          columns->of.balance[i] == then[i].balance);
+	columns_give(kept, &columns);
+	db_reader_end(reader);
+}
+
+/* Some rows are only in the tables, some in memory. */
+Test(columns, follow_what_is_in_memory)
+{
+	struct cells *cells;
+	fill(PASSES);
+	cr_assert_eq(cells_open(&cells), OK);
+	db_use_cells(s.db, cells);
+	db_reader_use_cells(reader);
+	scratch_commit(&s);
+	const struct columns *first = look();
+	for (unsigned turn = 0; turn < 60; turn++) {
+		for (unsigned i = chance_below(&state, 1 + turn * 2); i; i--)
+			change(chance_below(&state, made));
+		scratch_commit(&s);
+		look_before_a_change();
+		scratch_commit(&s);
+		cr_expect_eq(look(), first, "they are kept");
+		if (turn % 8 == 0) fill(chance_below(&state, MORE / 8));
+	}
+	db_use_cells(s.db, NULL);
+	cells_close(&cells);
 }
 
 /* A view that began before another one updated the columns does not see later changes. */

@@ -1,0 +1,271 @@
+/* Lists beside changes and slices: the writer moves points between passes, makes passes, commits and writes slices of late
+ * tables; readers add up the points of an account, which has to come to what a row of another table says in the same view,
+ * however long a reader waits in between. At last the same is read from a store that was opened again.
+ * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
+ *
+ *     late_threads [--control]     --control: the store is broken on purpose; 0 when that was noticed */
+#include "tests/unit/support.h"
+
+#include "schemas/bytes.h"
+#include "store/hot.h"
+#include "store/keys.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	ACCOUNTS = 3,
+	PASSES_FIRST = 300,
+	PASSES_MAX = 900,
+	COMMANDS = 12000,
+	READERS = 2,
+	SUMS_LEAST = 60,
+	ROUND_BYTES = 64 << 10,
+	SLICE_ROWS = 2,
+	TURN_COMMANDS = 8,
+	PAUSE_COMMANDS = 200,
+};
+
+static struct test_dir test_dir;
+static struct store   *store;
+static atomic_bool     done;
+static atomic_uint     commands, sums, waits, refusals, slices;
+static bool            is_control;
+
+static struct account_id account_of(unsigned index)
+{
+	return (struct account_id){{'l', (uint8_t)index}};
+}
+
+static void wrong(const char *what, int64_t is, int64_t wanted)
+{
+	printf("%s: %lld, must be %lld\n", what, (long long)is, (long long)wanted);
+	exit(is_control ? 0 : 1);
+}
+
+/* What an account has: how many passes, and their points. A row of a table that is not late. */
+struct total {
+	uint32_t made;
+	int64_t  points;
+};
+
+static enum err total_get(struct view *view, struct account_id account, struct total *total)
+{
+	struct row_key key = key_account(account);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_SCAN_TALLY, key_span(&key), &value);
+	if (!err) *total = (struct total){get_le32(value.at), (int64_t)get_le64(value.at + 4)};
+	return err;
+}
+
+static void total_put(struct writes *writes, struct account_id account, const struct total *total)
+{
+	struct row_key key = key_account(account);
+	uint8_t        bytes[12];
+	put_le32(bytes, total->made);
+	put_le64(bytes + 4, (uint64_t)total->points);
+	must(!write_put(writes, TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes)));
+}
+
+/* Reading ------------------------------------------------------------------------------------------------- */
+
+/* Until the writer has decided more. */
+static void pause_reading(void)
+{
+	unsigned until = atomic_load(&commands) + PAUSE_COMMANDS;
+	while (!atomic_load(&done) && (int)(atomic_load(&commands) - until) < 0)
+		sched_yield();
+	atomic_fetch_add(&waits, 1);
+}
+
+static enum err add_row(struct view *view, struct account_id account, uint32_t row, int64_t *points)
+{
+	int64_t            updated[HOT_PASSES], balance[HOT_PASSES];
+	uint16_t           templates[HOT_PASSES];
+	struct hot_columns columns = {.updated = updated, .balance = balance, .template = templates};
+	unsigned           used;
+	enum err           err = hot_columns(view, account, row, &columns, &used);
+	for (unsigned i = 0; !err && i < used; i++)
+		*points += balance[i];
+	return err;
+}
+
+static enum err add_passes(struct view *view, struct account_id account, uint32_t first, uint32_t end,
+                           int64_t *points)
+{
+	struct hot_at pass;
+	enum err      err = OK;
+	for (uint32_t i = first; !err && i < end; i++)
+		if (!(err = hot_get(view, account, i, &pass))) *points += pass.now.balance;
+	return err;
+}
+
+/* Row by row or pass by pass. */
+static enum err add_up(struct view *view, struct account_id account, const struct total *total,
+                       uint64_t *luck, int64_t *points)
+{
+	uint32_t      pause_at = chance_below(luck, total->made);
+	struct hot_at none;
+	enum err      err = OK;
+	for (uint32_t first = 0; !err && first < total->made; first += HOT_PASSES) {
+		uint32_t end = first + HOT_PASSES < total->made ? first + HOT_PASSES : total->made;
+		if (first <= pause_at && pause_at < end) pause_reading();
+		err = chance_below(luck, 2) ? add_row(view, account, first / HOT_PASSES, points)
+		                            : add_passes(view, account, first, end, points);
+	}
+	if (!err && hot_get(view, account, total->made, &none) != ERR_NOT_FOUND)
+		wrong("a pass that is made later", total->made, -1);
+	return err;
+}
+
+static void sum_of(struct view *view, struct account_id account, uint64_t *luck)
+{
+	struct total total;
+	int64_t      points = 0;
+	if (total_get(view, account, &total)) return;
+	enum err err = add_up(view, account, &total, luck, &points);
+	if (err == ERR_OVERLOADED) {
+		atomic_fetch_add(&refusals, 1);
+		return;
+	}
+	if (err) wrong("an error of a read", err, OK);
+	if (points != total.points) wrong("the sum of an account", points, total.points);
+	atomic_fetch_add(&sums, 1);
+}
+
+static void *read_on(void *data)
+{
+	struct arena arena = {0};
+	struct view *view;
+	uint64_t     luck = (uint64_t)(uintptr_t)data;
+	must(!store_reader_open(store, &arena, &view));
+	while (!atomic_load(&done)) {
+		must(!store_reader_begin(view));
+		for (unsigned i = 0; i < 1 + chance_below(&luck, 3); i++)
+			sum_of(view, account_of(chance_below(&luck, ACCOUNTS)), &luck);
+		store_reader_end(view);
+		arena_reset(&arena);
+	}
+	store_reader_close(&view);
+	arena_free(&arena);
+	return NULL;
+}
+
+/* Writing ------------------------------------------------------------------------------------------------- */
+
+static void change(struct view *view, struct account_id account, struct total *total, uint64_t *luck)
+{
+	struct hot_at pass;
+	int64_t       points = (int64_t)chance_below(luck, 2000) - 900;
+	must(!hot_get(view, account, chance_below(luck, total->made), &pass));
+	struct hot after = pass.now;
+	after.balance += points;
+	after.updated.v++;
+	after.ledger_head++;
+	if (chance_below(luck, 16) == 0) after.flags ^= HOT_REINSTALL_BLOCKED;
+	must(!hot_put(view, &pass, &after));
+	total->points += points;
+}
+
+static void command(struct arena *arena, uint64_t *luck)
+{
+	struct account_id account = account_of(chance_below(luck, ACCOUNTS));
+	struct writes     writes = writes_none(arena);
+	struct view      *view = store_view(store, &writes, arena);
+	struct total      total = {0};
+	enum err          err = total_get(view, account, &total);
+	must(!err || err == ERR_NOT_FOUND);
+	if (total.made < PASSES_FIRST || (total.made < PASSES_MAX && chance_below(luck, 50) == 0)) {
+		struct hot pass = {.status = 2, .template = 1, .balance = chance_below(luck, 100)};
+		must(!hot_add(view, account, total.made++, &pass));
+		total.points += pass.balance;
+	} else {
+		for (unsigned left = 1 + chance_below(luck, 3); left; left--)
+			change(view, account, &total, luck);
+	}
+	total_put(&writes, account, &total);
+	must(!store_apply(store, &writes));
+	arena_reset(arena);
+	atomic_fetch_add(&commands, 1);
+}
+
+static void settle(void)
+{
+	for (unsigned looks = 0; store_is_syncing(store); looks++) {
+		must(!store_settle(store));
+		if (looks) usleep(20);
+	}
+}
+
+static void turn(uint64_t *luck)
+{
+	while (!store_can_submit(store)) {
+		must(!store_settle(store));
+		usleep(20);
+	}
+	store_submit(store, (wall_us){1});
+	if (chance_below(luck, 3)) return;
+	settle();
+	if (store_owes_slice(store, chance_below(luck, 8) == 0)) {
+		must(!store_slice(store, false));
+		atomic_fetch_add(&slices, 1);
+	} else {
+		must(!store_commit(store));
+	}
+}
+
+static void expect_all(uint64_t *luck)
+{
+	struct arena arena = {0};
+	struct view *view;
+	unsigned     before = atomic_load(&sums);
+	must(!store_reader_open(store, &arena, &view) && !store_reader_begin(view));
+	for (unsigned i = 0; i < ACCOUNTS; i++)
+		sum_of(view, account_of(i), luck);
+	must(atomic_load(&sums) == before + ACCOUNTS);
+	store_reader_end(view);
+	store_reader_close(&view);
+	arena_free(&arena);
+}
+
+int main(int argc, char **argv)
+{
+	struct store_report report;
+	pthread_t           readers[READERS];
+	struct arena        arena = {0};
+	uint64_t            luck = chance_begin();
+	is_control = argc == 2 && !strcmp(argv[1], "--control");
+	test_dir_make(&test_dir);
+	struct shard_dir at = shop_place(&test_dir, true);
+	at.late_round_bytes = ROUND_BYTES;
+	at.late_slice_rows = SLICE_ROWS;
+	must(!store_open(&at, (wall_us){1}, &store, &report));
+	for (unsigned i = 0; i < READERS; i++)
+		must(!pthread_create(&readers[i], NULL, read_on, (void *)(uintptr_t)(i + 1)));
+	while (atomic_load(&commands) < COMMANDS || atomic_load(&sums) < SUMS_LEAST) {
+		for (unsigned left = 1 + chance_below(&luck, TURN_COMMANDS); left; left--)
+			command(&arena, &luck);
+		turn(&luck);
+	}
+	atomic_store(&done, true);
+	for (unsigned i = 0; i < READERS; i++)
+		must(!pthread_join(readers[i], NULL));
+	settle();
+	must(!store_commit(store));
+	expect_all(&luck);
+	store_close(&store);
+	must(!store_open(&at, (wall_us){1}, &store, &report));
+	expect_all(&luck);
+	store_close(&store);
+	arena_free(&arena);
+	test_dir_remove(&test_dir);
+	printf("%u commands, %u slices, %u sums, %u pauses, %u views too old\n", atomic_load(&commands),
+	       atomic_load(&slices), atomic_load(&sums), atomic_load(&waits), atomic_load(&refusals));
+	must(atomic_load(&slices) > 0 && atomic_load(&waits) > 0);
+	return is_control;
+}
