@@ -125,7 +125,7 @@ class template_delete:
         template = there(w, a, op["of"])
         if template is None:
             return Error((404, "RESOURCE_NOT_FOUND", None))
-        if any(one.template is template for one in a.passes) or any(rule.template is template for rule in a.rules):
+        if any(one.template is template and not one.deleted for one in a.passes) or any(rule.template is template for rule in a.rules):
             return Error((409, "RESOURCE_CONFLICT", None))
         a.templates.remove(template)
         return Printed({})

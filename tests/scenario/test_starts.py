@@ -207,6 +207,7 @@ def test_a_disk_without_room_for_its_files(new_service, small_disk, spare):
     assert list(disk.at.iterdir()) == []
 
 
+@pytest.mark.plain  # the sanitizers read /proc themselves
 def test_a_host_without_proc(place):
     hidden = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "serve"]
     if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
