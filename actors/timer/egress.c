@@ -251,7 +251,7 @@ static void begin(struct egress *egress, struct attempt *attempt)
 	TAILQ_INSERT_TAIL(&host->looking, attempt, of_endpoint);
 	if (host->is_looked_up) return;
 	host_ask(host);
-	resolver_ask(egress->resolver, host->name, on_resolved, host);
+	resolver_ask(egress->resolver, account_slot(attempt->endpoint->owner), host->name, on_resolved, host);
 }
 
 static void begin_some(struct egress *egress)

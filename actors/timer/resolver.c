@@ -6,218 +6,29 @@
  * up elsewhere. At the name servers the two families are separate queries, so that a family without an answer does not delay
  * the other.
  *
+ * All look-ups share a channel that speaks UDP only. c-ares restarts each query of a channel when the channel's TCP connection
+ * fails, so one truncated answer would disturb all other names. So a look-up whose answer is truncated continues over TCP on a
+ * channel of its own, a stream. A channel takes 75 KB, so there is a limit on streams, and one on those of an
+ * owner. The others wait.
+ *
  * c-ares reads the system's configuration when a channel is made. So the files are checked before each look-up, and after a
  * change a new channel is used. Earlier channels stay until their queries are answered. */
-#include "actors/timer/resolver.h"
-#include "schemas/limits.h"
+#include "actors/timer/resolver_inside.h"
 
-#include <ares.h>
-#include <errno.h>
+#include <arpa/nameser.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/queue.h>
-#include <sys/stat.h>
 
-/* A silent server is waited for TRY_MS, then the next is tried; each round waits twice as long. */
-enum { TRY_MS = 500, TRIES = 4 };
 /* With those of older configurations. Above this, the oldest one's queries end unanswered. */
 enum { CHANNELS_MAX = 8 };
 
-/* The files that c-ares reads when it makes a channel, and how a change of a file is detected. */
-static const char *const files[] = {"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
-                                    "/etc/svc.conf"};
-enum { FILES = sizeof files / sizeof *files };
-struct mark {
-	dev_t           device;
-	ino_t           inode;
-	off_t           size;
-	struct timespec modified, changed;
-};
-
-struct channel {
-	TAILQ_ENTRY(channel) in_list;
-	ares_channel ares;     /* queries name servers only */
-	ares_channel hosts;    /* reads the hosts file only; opens no socket */
-	char         order[3]; /* of the two: "bf", "fb", "b" or "f", as c-ares names them */
-	uint32_t     open;     /* open queries */
-};
-
-struct resolver {
-	TAILQ_HEAD(channels, channel)
-	channels; /* the first is in use, the others are of earlier configurations */
-	unsigned    channel_count;
-	int         epoll_fd;
-	char       *servers, *file; /* NULL: the system's */
-	uint16_t    port;
-	bool        closing;
-	struct mark marks[FILES];
-};
-
-/* A name's look-up: at most two queries at once, one step of the order after the other. */
-struct question {
-	struct resolver    *resolver;
-	struct channel     *channel;
-	resolver_answer    *answer;
-	void               *user;
-	const char         *step;         /* in the channel's order */
-	unsigned            open;         /* families being queried */
-	bool                has_reported; /* addresses were reported */
-	enum attempt_detail why;
-	char                name[];
-};
-
-/* Channels ------------------------------------------------------------------------------------------------ */
-
-static void on_socket(void *user, ares_socket_t fd, int readable, int writable)
-{
-	struct resolver   *resolver = user;
-	struct epoll_event event = {.data.u64 = RESOLVER_EVENT | (uint32_t)fd};
-
-	event.events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U);
-	if (!event.events)
-		epoll_ctl(resolver->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-	else if (epoll_ctl(resolver->epoll_fd, EPOLL_CTL_ADD, fd, &event) && errno == EEXIST)
-		epoll_ctl(resolver->epoll_fd, EPOLL_CTL_MOD, fd, &event);
-}
-
-static void channel_free(struct channel *channel)
-{
-	if (!channel) return;
-	if (channel->ares) ares_destroy(channel->ares);
-	if (channel->hosts) ares_destroy(channel->hosts);
-	free(channel);
-}
-
-/* `lookups`: as in struct channel; NULL: the system's. */
-static int ares_new(struct resolver *resolver, const char *lookups, ares_channel *made)
-{
-	struct ares_options options = {
-	    .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
-	    .timeout = TRY_MS,
-	    .tries = TRIES,
-	    .udp_port = resolver->port,
-	    .sock_state_cb = on_socket,
-	    .sock_state_cb_data = resolver,
-	    .resolvconf_path = resolver->file,
-	    .lookups = (char *)(uintptr_t)lookups, /* it is copied */
-	};
-	int which = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
-
-	if (lookups) which |= ARES_OPT_LOOKUPS;
-	if (resolver->port) which |= ARES_OPT_UDP_PORT;
-	if (resolver->file) which |= ARES_OPT_RESOLVCONF;
-	return ares_init_options(made, &options, which);
-}
-
-/* The system's order of the two; unknown letters are skipped. */
-static int read_order(struct resolver *resolver, char order[3])
-{
-	struct ares_options options = {0};
-	ares_channel        system = NULL;
-	int                 which = 0, status = ares_new(resolver, NULL, &system);
-	size_t              size = 0;
-
-	if (!status) status = ares_save_options(system, &options, &which);
-	for (const char *at = status || !options.lookups ? "" : options.lookups; *at; at++)
-		if ((*at == 'f' || *at == 'b') && size < 2 && !memchr(order, *at, size)) order[size++] = *at;
-	if (size == 0) memcpy(order, "fb", size = 2);
-	order[size] = 0;
-	if (!status) ares_destroy_options(&options);
-	if (system) ares_destroy(system);
-	return status;
-}
-
-static enum err channel_new(struct resolver *resolver, struct channel **made)
-{
-	struct channel *channel = calloc(1, sizeof *channel);
-	int             status = channel ? read_order(resolver, channel->order) : ARES_ENOMEM;
-
-	if (!status) status = ares_new(resolver, "b", &channel->ares);
-	if (!status) status = ares_new(resolver, "f", &channel->hosts);
-	if (status) {
-		channel_free(channel);
-		return status == ARES_ENOMEM ? ERR_NO_MEMORY : ERR_IO;
-	}
-	if (resolver->servers && ares_set_servers_ports_csv(channel->ares, resolver->servers)) {
-		channel_free(channel);
-		return ERR_BAD_OPTION;
-	}
-	*made = channel;
-	return OK;
-}
-
-static void add(struct resolver *resolver, struct channel *channel)
-{
-	TAILQ_INSERT_HEAD(&resolver->channels, channel, in_list);
-	resolver->channel_count++;
-}
-
-static void drop(struct resolver *resolver, struct channel *channel)
-{
-	TAILQ_REMOVE(&resolver->channels, channel, in_list);
-	resolver->channel_count--;
-	channel_free(channel);
-}
-
-/* Configuration ------------------------------------------------------------------------------------------- */
-
-static void read_marks(const struct resolver *resolver, struct mark marks[FILES])
-{
-	memset(marks, 0, FILES * sizeof *marks); /* compared as bytes */
-	for (unsigned i = 0; i < FILES; i++) {
-		struct stat found;
-		if (stat(i == 0 && resolver->file ? resolver->file : files[i], &found)) continue;
-		marks[i].device = found.st_dev;
-		marks[i].inode = found.st_ino;
-		marks[i].size = found.st_size;
-		marks[i].modified = found.st_mtim;
-		marks[i].changed = found.st_ctim;
-	}
-}
-
-/* If a file cannot be read or memory is out, the earlier channel stays in use, and the next look-up tries again. */
-static void follow_files(struct resolver *resolver)
-{
-	struct mark     marks[FILES];
-	struct channel *fresh;
-
-	read_marks(resolver, marks);
-	if (!memcmp(marks, resolver->marks, sizeof marks) || channel_new(resolver, &fresh)) return;
-	memcpy(resolver->marks, marks, sizeof marks);
-	if (resolver->channel_count == CHANNELS_MAX)
-		drop(resolver, TAILQ_LAST(&resolver->channels, channels));
-	add(resolver, fresh);
-}
+/* The files that c-ares reads when it makes a channel. */
+static const char *const files[FILES] = {"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
+                                         "/etc/svc.conf"};
 
 /* Questions ----------------------------------------------------------------------------------------------- */
-
-/* The first addresses, in c-ares' order of preference, and the shortest of their lifetimes. */
-static void gather(const struct ares_addrinfo *info, struct resolved *resolved)
-{
-	int lives_s = DNS_KEPT_S_MAX;
-
-	for (const struct ares_addrinfo_node *node = info->nodes; node; node = node->ai_next) {
-		if (resolved->count == RESOLVED_MAX) break;
-		if (!address_of(node->ai_addr, &resolved->address[resolved->count])) continue;
-		resolved->count++;
-		if (node->ai_ttl < lives_s) lives_s = node->ai_ttl;
-	}
-	if (lives_s < DNS_KEPT_S_MIN) lives_s = DNS_KEPT_S_MIN;
-	resolved->lives = (dur_us){lives_s * US_PER_SEC};
-}
-
-static enum attempt_detail why_of(int status)
-{
-	switch (status) {
-	case ARES_ENOTFOUND: return DETAIL_DNS_NO_NAME;
-	case ARES_SUCCESS:
-	case ARES_ENODATA: return DETAIL_DNS_NO_ADDRESS;
-	case ARES_ETIMEOUT: return DETAIL_DNS_SILENT;
-	default: return DETAIL_DNS_FAILED;
-	}
-}
 
 /* Keeps the worse result of the two families: a name without an address in one family may have one in the other, for which no
  * server answered. */
@@ -229,7 +40,7 @@ static void note_why(struct question *question, int status)
 
 	for (unsigned i = 0; i < sizeof weight / sizeof *weight; i++) {
 		if (weight[i] == question->why) before = i;
-		if (weight[i] == why_of(status)) now = i;
+		if (weight[i] == resolver_why(status)) now = i;
 	}
 	if (now > before) question->why = weight[now];
 }
@@ -253,47 +64,243 @@ static bool has_next(const struct question *question)
 	return *question->step == 'f' || is_none;
 }
 
-/* Called for each family, or once for both in the hosts file. */
-static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo *info)
+static void question_free(struct question *question)
 {
-	struct question *question = user;
-	struct resolved  resolved = {0};
-	bool             is_over;
+	question->channel->open--;
+	if (question->stream) question->stream->question = NULL;
+	free(question);
+}
 
-	(void)timeouts;
-	question->open--;
-	if (status == ARES_SUCCESS && info) gather(info, &resolved);
-	if (info) ares_freeaddrinfo(info);
-	if (!resolved.count && *question->step == 'b') note_why(question, status);
-	is_over = question->open == 0;
-	if (is_over && !resolved.count && has_next(question) && status != ARES_EDESTRUCTION) {
+/* One of the open queries has ended. */
+static void on_end(struct question *question, int status, struct resolved *resolved)
+{
+	bool is_over = --question->open == 0;
+
+	if (!resolved->count && *question->step == 'b') note_why(question, status);
+	if (is_over && !resolved->count && has_next(question) && status != ARES_EDESTRUCTION) {
 		question->step++;
 		ask_step(question);
 		return;
 	}
-	resolved.is_last = is_over;
-	if (is_over) question->channel->open--;
-	if (is_over || resolved.count) report(question, &resolved);
-	if (is_over) free(question);
+	resolved->is_last = is_over;
+	if (is_over || resolved->count) report(question, resolved);
+	if (is_over) question_free(question);
 }
 
-/* Counts both before the first query, which may be answered at once. */
+static void on_hosts(void *user, int status, int timeouts, struct ares_addrinfo *info)
+{
+	struct resolved resolved = {0};
+
+	(void)timeouts;
+	if (info) resolver_gather_hosts(info, &resolved);
+	if (info) ares_freeaddrinfo(info);
+	on_end(user, status, &resolved);
+}
+
+static void ask_servers(struct query *query, ares_channel ares);
+
+static void wait_for_stream(struct question *question);
+
+static void on_answer(void *user, int status, int timeouts, unsigned char *answer, int size)
+{
+	struct query   *query = user;
+	struct resolved resolved = {0};
+
+	(void)timeouts;
+	if (status == ARES_SUCCESS) status = resolver_gather(query->family, answer, size, &resolved);
+	if (query->is_truncated || !resolver_is_truncated(status, answer, size)) {
+		on_end(query->question, status, &resolved);
+		return;
+	}
+	query->is_truncated = true;
+	if (query->question->stream)
+		ask_servers(query, query->question->stream->ares);
+	else if (!query->question->is_waiting)
+		wait_for_stream(query->question);
+}
+
+static void ask_servers(struct query *query, ares_channel ares)
+{
+	ares_query(ares, query->question->name, ns_c_in, query->family == AF_INET ? ns_t_a : ns_t_aaaa,
+	           on_answer, query);
+}
+
+/* Counts all queries before the first, which may be answered at once. */
 static void ask_step(struct question *question)
 {
-	static const int families[] = {AF_INET6, AF_INET};
-	struct channel  *channel = question->channel;
-	bool             is_file = *question->step == 'f';
+	static const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+	struct channel                         *channel = question->channel;
 
-	question->open = is_file ? 1 : 2;
-	for (unsigned left = question->open, i = 0; i < left; i++) {
-		struct ares_addrinfo_hints hints = {.ai_family = is_file ? AF_UNSPEC : families[i],
-		                                    .ai_socktype = SOCK_STREAM};
-		ares_getaddrinfo(is_file ? channel->hosts : channel->ares, question->name, NULL, &hints,
-		                 on_answer, question);
+	if (*question->step == 'f') {
+		question->open = 1;
+		ares_getaddrinfo(channel->hosts, question->name, NULL, &hints, on_hosts, question);
+		return;
+	}
+	question->open = 2;
+	question->queries[0] = (struct query){question, AF_INET6, false};
+	question->queries[1] = (struct query){question, AF_INET, false};
+	ask_servers(&question->queries[0], channel->ares);
+	ask_servers(&question->queries[1], channel->ares);
+}
+
+/* Streams ------------------------------------------------------------------------------------------------- */
+
+static void wait_for_stream(struct question *question)
+{
+	question->is_waiting = true;
+	TAILQ_INSERT_TAIL(&question->resolver->waiting, question, in_waiting);
+}
+
+static void stop_waiting(struct question *question)
+{
+	question->is_waiting = false;
+	TAILQ_REMOVE(&question->resolver->waiting, question, in_waiting);
+}
+
+/* Not for a stream whose events are being processed. Its queries end. */
+static void stream_drop(struct stream *stream)
+{
+	struct resolver *resolver = stream->resolver;
+
+	if (stream->ares) ares_destroy(stream->ares);
+	resolver->streams_of[stream->owner]--;
+	resolver->streams[stream->place] = NULL;
+	free(stream);
+}
+
+/* Queries the servers of the question's channel. */
+static int stream_new(struct question *question, unsigned place)
+{
+	struct resolver *resolver = question->resolver;
+	struct stream   *stream = calloc(1, sizeof *stream);
+	int              status;
+
+	if (!stream) return ARES_ENOMEM;
+	*stream = (struct stream){.resolver = resolver, .owner = question->owner, .place = place};
+	resolver->streams[place] = stream;
+	resolver->streams_of[stream->owner]++;
+	status = resolver_stream_open(stream, question->channel);
+	if (status) {
+		stream_drop(stream);
+		return status;
+	}
+	stream->question = question;
+	question->stream = stream;
+	return OK;
+}
+
+/* Ends the question's truncated queries. It may be freed. */
+static void end_truncated(struct question *question, int status)
+{
+	bool is_truncated[2] = {question->queries[0].is_truncated, question->queries[1].is_truncated};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (is_truncated[i]) on_end(question, status, &(struct resolved){0});
+}
+
+static void stream_begin(struct question *question, unsigned place)
+{
+	bool is_truncated[2] = {question->queries[0].is_truncated, question->queries[1].is_truncated};
+	int  status = stream_new(question, place);
+	struct stream *stream = question->stream;
+
+	stop_waiting(question);
+	if (status) {
+		end_truncated(question, status);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (is_truncated[i]) ask_servers(&question->queries[i], stream->ares);
+	if (!stream->question) stream_drop(stream); /* all ended at once */
+}
+
+/* Ends streams that are done, and gives their places to those that wait. */
+static void streams_turn(struct resolver *resolver)
+{
+	struct question *question, *next;
+	unsigned         place = 0;
+
+	for (unsigned i = 0; i < STREAMS_MAX; i++) {
+		struct stream *stream = resolver->streams[i];
+		if (!stream) continue;
+		ares_process_fd(stream->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+		if (!stream->question) stream_drop(stream);
+	}
+	for (question = TAILQ_FIRST(&resolver->waiting); question; question = next) {
+		next = TAILQ_NEXT(question, in_waiting);
+		if (resolver->streams_of[question->owner] >= STREAMS_OF_OWNER_MAX) continue;
+		while (place < STREAMS_MAX && resolver->streams[place])
+			place++;
+		if (place == STREAMS_MAX) break;
+		stream_begin(question, place);
 	}
 }
 
-void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *answer, void *user)
+/* Ends the look-ups of a channel. */
+static void streams_end(struct resolver *resolver, const struct channel *channel)
+{
+	struct question *question, *next;
+
+	for (unsigned i = 0; i < STREAMS_MAX; i++) {
+		struct stream *stream = resolver->streams[i];
+		if (stream && stream->question && stream->question->channel == channel) stream_drop(stream);
+	}
+	for (question = TAILQ_FIRST(&resolver->waiting); question; question = next) {
+		next = TAILQ_NEXT(question, in_waiting);
+		if (question->channel != channel) continue;
+		stop_waiting(question);
+		end_truncated(question, ARES_EDESTRUCTION);
+	}
+}
+
+/* Changes of the configuration ---------------------------------------------------------------------------- */
+
+static void read_marks(const struct resolver *resolver, struct mark marks[FILES])
+{
+	memset(marks, 0, FILES * sizeof *marks); /* compared as bytes */
+	for (unsigned i = 0; i < FILES; i++) {
+		struct stat found;
+		if (stat(i == 0 && resolver->file ? resolver->file : files[i], &found)) continue;
+		marks[i].device = found.st_dev;
+		marks[i].inode = found.st_ino;
+		marks[i].size = found.st_size;
+		marks[i].modified = found.st_mtim;
+		marks[i].changed = found.st_ctim;
+	}
+}
+
+static void add(struct resolver *resolver, struct channel *channel)
+{
+	TAILQ_INSERT_HEAD(&resolver->channels, channel, in_list);
+	resolver->channel_count++;
+}
+
+static void drop(struct resolver *resolver, struct channel *channel)
+{
+	TAILQ_REMOVE(&resolver->channels, channel, in_list);
+	resolver->channel_count--;
+	streams_end(resolver, channel);
+	resolver_channel_free(channel);
+}
+
+/* If a file cannot be read or memory is out, the earlier channel stays in use, and the next look-up tries again. */
+static void follow_files(struct resolver *resolver)
+{
+	struct mark     marks[FILES];
+	struct channel *fresh;
+
+	read_marks(resolver, marks);
+	if (!memcmp(marks, resolver->marks, sizeof marks) || resolver_channel_new(resolver, &fresh)) return;
+	memcpy(resolver->marks, marks, sizeof marks);
+	if (resolver->channel_count == CHANNELS_MAX)
+		drop(resolver, TAILQ_LAST(&resolver->channels, channels));
+	add(resolver, fresh);
+}
+
+/* Interface ----------------------------------------------------------------------------------------------- */
+
+void resolver_ask(struct resolver *resolver, uint32_t owner, const char *name, resolver_answer *answer,
+                  void *user)
 {
 	size_t           size = strlen(name) + 1;
 	struct question *question = malloc(sizeof *question + size);
@@ -304,7 +311,12 @@ void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *
 	}
 	follow_files(resolver);
 	struct channel *channel = TAILQ_FIRST(&resolver->channels);
-	*question = (struct question){resolver, channel, answer, user, channel->order, 0, false, DETAIL_NONE};
+	*question = (struct question){.resolver = resolver,
+	                              .channel = channel,
+	                              .owner = owner,
+	                              .answer = answer,
+	                              .user = user,
+	                              .step = channel->order};
 	memcpy(question->name, name, size);
 	channel->open++;
 	ask_step(question);
@@ -312,15 +324,21 @@ void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *
 
 /* Turns --------------------------------------------------------------------------------------------------- */
 
-/* Each channel ignores sockets that are not its own. */
+/* A channel ignores sockets that are not its own. */
 void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events)
 {
 	bool            broken = events & (EPOLLERR | EPOLLHUP);
 	ares_socket_t   fd = (ares_socket_t)(uint32_t)data;
 	ares_socket_t   readable = broken || events & EPOLLIN ? fd : ARES_SOCKET_BAD;
 	ares_socket_t   writable = broken || events & EPOLLOUT ? fd : ARES_SOCKET_BAD;
+	uint64_t        place = data >> STREAM_SHIFT & STREAM_MASK;
 	struct channel *channel;
 
+	if (place) {
+		struct stream *stream = resolver->streams[place - 1];
+		if (stream) ares_process_fd(stream->ares, readable, writable);
+		return;
+	}
 	TAILQ_FOREACH(channel, &resolver->channels, in_list)
 	{
 		ares_process_fd(channel->ares, readable, writable);
@@ -332,6 +350,7 @@ void resolver_turn(struct resolver *resolver)
 {
 	struct channel *channel, *next;
 
+	streams_turn(resolver);
 	for (channel = TAILQ_FIRST(&resolver->channels); channel; channel = next) {
 		next = TAILQ_NEXT(channel, in_list);
 		if (channel->open) ares_process_fd(channel->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
@@ -367,12 +386,13 @@ enum err resolver_open(struct resolver **made, int epoll_fd, const struct resolv
 	*made = NULL;
 	if (!resolver || ares_library_init(ARES_LIB_INIT_ALL)) goto out;
 	TAILQ_INIT(&resolver->channels);
+	TAILQ_INIT(&resolver->waiting);
 	resolver->epoll_fd = epoll_fd;
 	resolver->port = options->port;
 	if (!copy_text(&resolver->servers, options->servers) || !copy_text(&resolver->file, options->file))
 		goto out;
 	read_marks(resolver, resolver->marks);
-	if ((err = channel_new(resolver, &first))) goto out;
+	if ((err = resolver_channel_new(resolver, &first))) goto out;
 	add(resolver, first);
 	*made = resolver;
 	return OK;
@@ -394,6 +414,8 @@ void resolver_close(struct resolver **closed)
 	resolver->closing = true;
 	while (!TAILQ_EMPTY(&resolver->channels))
 		drop(resolver, TAILQ_FIRST(&resolver->channels));
+	for (unsigned i = 0; i < STREAMS_MAX; i++)
+		if (resolver->streams[i]) stream_drop(resolver->streams[i]); /* these have ended */
 	ares_library_cleanup();
 	free(resolver->servers);
 	free(resolver->file);

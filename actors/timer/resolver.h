@@ -34,8 +34,9 @@ must_check enum err resolver_open(struct resolver **resolver, int epoll_fd,
 void resolver_close(struct resolver **resolver);
 
 /* Calls `answer` once or twice, the last time with `is_last`, perhaps before it returns. `name` is not an address. Errors: an
- * empty answer. */
-void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *answer, void *user);
+ * empty answer. `owner`, an account's slot: each may use TCP for a few look-ups at once. */
+void resolver_ask(struct resolver *resolver, uint32_t owner, const char *name, resolver_answer *answer,
+                  void *user);
 
 void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events);
 void resolver_turn(struct resolver *resolver);          /* handles timeouts */

@@ -168,6 +168,79 @@ def test_the_next_query_uses_a_changed_resolver(receiver, wide, names, tmp_path)
     dead.close()
 
 
+def truncated(names, count, start="truncated"):
+    """Names with truncated answers, which arrive during the first second."""
+    hosts = [f"{start}-{i}.hooks.test" for i in range(count)]
+    names.truncated.update(hosts)
+    names.addresses.update(dict.fromkeys(hosts, ["127.0.0.1"]))
+    names.late.update({(host, kind): i / count for i, host in enumerate(hosts) for kind in (A, AAAA)})
+    return hosts
+
+
+def posts(receiver, owner, hosts):
+    return [f"owner {owner}", *(f"post {host} {receiver.url(host=host)}" for host in hosts)]
+
+
+@pytest.mark.parametrize("tcp", ["refused", "closed", "silent", "answered"])
+def test_truncated_answers_do_not_disturb_other_lookups(receiver, wide, names, tcp):
+    """For each way in which the name server treats TCP. The others' outcomes are those they have alone."""
+    others = {"late.hooks.test": ("-", ""), "quick.hooks.test": ("-", ""), "none.hooks.test": ("dns", "DNS: the name has no address"),
+              "nobody.hooks.test": ("dns", "DNS: no such name"),
+              "broken.hooks.test": ("dns", "DNS: the name servers refused or failed to answer"),
+              "silent.hooks.test": ("dns", "DNS: timeout, the name servers are silent")}
+    names.addresses = {"late.hooks.test": ["127.0.0.1"], "quick.hooks.test": ["127.0.0.1"], "none.hooks.test": []}
+    names.late = {(host, kind): 0.3 for host in ("late.hooks.test", "nobody.hooks.test") for kind in (A, AAAA)}
+    names.failing, names.silent = {"broken.hooks.test"}, {"silent.hooks.test"}
+    hosts = truncated(names, 12)
+    if tcp != "refused":
+        names.serve_tcp()
+    names.closing.update(hosts if tcp == "closed" else [])
+    names.silent_by_tcp.update(hosts if tcp == "silent" else [])
+    got = details(drive([*posts(receiver, "a", hosts), *posts(receiver, "b", others)], *wide, "--dns", names.address))
+    assert {host: got[host] for host in others} == others
+    assert {got[host] for host in hosts} == {
+        "answered": {("-", "")}, "silent": {("dns", "DNS: timeout, the name servers are silent")},
+    }.get(tcp, {("dns", "DNS: the name servers refused or failed to answer")})
+
+
+def test_a_truncated_answer_is_completed_by_tcp_from_each_server(receiver, wide, names, tmp_path):
+    """The first server refuses TCP; both are of resolv.conf."""
+    [host] = truncated(names, 1)
+    with_tcp = Names("127.0.0.78", names.port)
+    with_tcp.addresses[host] = ["127.0.0.1"]
+    with_tcp.serve_tcp()
+    file = resolv_conf(tmp_path, names.host, with_tcp.host)
+    [end] = drive(posts(receiver, "a", [host]), *wide, "--resolv-conf", file, "--dns-port", names.port)
+    assert (end.word, end.status) == ("-", 200)
+    assert with_tcp.tcp_questions == [host] * 2 and {name for name, _ in names.questions} == {host}
+    with_tcp.close()
+
+
+def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver, wide, names):
+    """The name server does not answer by TCP. Each account has more names than may use TCP at once, and the twelve together
+    almost fill its places."""
+    names.serve_tcp()
+    lines, hanging = [], []
+    for owner in range(12):
+        mine = truncated(names, 60, f"o{owner}")
+        hanging += mine
+        lines += posts(receiver, f"o{owner}", mine)
+    names.silent_by_tcp.update(hanging)
+    sound = truncated(names, 12, "sound")
+    got = details(drive([*lines, *posts(receiver, "sound", sound)], *wide, "--dns", names.address))
+    assert {got[host] for host in sound} == {("-", "")}
+    assert {got[host] for host in hanging} == {("dns", "DNS: timeout, the name servers are silent")}
+
+
+def test_all_truncated_answers_of_an_account_are_completed(receiver, wide, names):
+    """They arrive together, and are more than may use TCP at once."""
+    names.serve_tcp()
+    hosts = truncated(names, 200)
+    names.late.clear()
+    got = details(drive(posts(receiver, "a", hosts), *wide, "--dns", names.address))
+    assert set(got.values()) == {("-", "")} and len(got) == 200
+
+
 def test_the_cause_of_a_failed_lookup_is_reported(receiver, wide, names):
     names.addresses = {"none.hooks.test": [], "broken.hooks.test": [], "half.hooks.test": []}
     names.failing = {"broken.hooks.test"}
