@@ -46,13 +46,23 @@ static enum cause look_at_name(const char *dir, struct reason *reason)
 	return errno == ENOENT ? CAUSE_DATA_MISSING : CAUSE_DATA_UNREADABLE;
 }
 
+/* The manifest ends a backup, and no data directory has one. */
+static bool is_backup(const char *dir)
+{
+	int  fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool found = fd >= 0 && !faccessat(fd, "manifest", F_OK, 0);
+
+	if (fd >= 0) close(fd);
+	return found;
+}
+
 static enum cause look_inside(const char *dir, struct reason *reason, char why[VERSION_TEXT])
 {
 	struct datadir datadir;
 	enum cause     cause = CAUSE_SERVICE_STOPPED;
 	enum err       err = datadir_look(dir, &datadir);
 
-	if (err == ERR_NOT_FOUND) return CAUSE_DATA_OTHER;
+	if (err == ERR_NOT_FOUND) return is_backup(dir) ? CAUSE_DATA_BACKUP : CAUSE_DATA_OTHER;
 	if (err == ERR_DAMAGED) return CAUSE_DATA_DAMAGED;
 	if (err == ERR_UNSUPPORTED) {
 		datadir_refusal(dir, why);

@@ -47,7 +47,8 @@ static void fail_missing(struct cli *cli)
 	cli_fail(cli, ERR_NOT_FOUND, text);
 }
 
-/* Checks what concerns no shard. False: there is no usable identity. No directory at all is a mistake, not a fault. */
+/* Checks what concerns no shard. False: there is no usable identity. No directory at all, or a backup, is a mistake, not
+ * a fault. */
 static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 {
 	uint8_t  key[32];
@@ -55,7 +56,8 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	int      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err err = datadir_look(self->cli->data, datadir);
 
-	if (fd < 0 || (err == ERR_NOT_FOUND && faccessat(fd, "shards", F_OK, 0)))
+	if (fd < 0 || (err == ERR_NOT_FOUND &&
+	               (faccessat(fd, "shards", F_OK, 0) || !faccessat(fd, "manifest", F_OK, 0))))
 		fail_missing(self->cli);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"

@@ -242,6 +242,28 @@ def test_a_backup_requires_a_new_or_empty_directory(shared_service, tmp_path):
     assert (tmp_path / "empty" / "master.key").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_backup_is_not_made_in_the_data_directory(shared_service, tmp_path):
+    (tmp_path / "link").symlink_to(shared_service.data)
+    before = sorted(shared_service.data.iterdir())
+    for place in (shared_service.data, shared_service.data / "backup", f"{shared_service.data}/backup/", shared_service.data / "shards" / "b",
+                  tmp_path / "link" / "backup", f"{tmp_path}/../{tmp_path.name}/link/shards/0/b"):
+        error = refusal(shared_service, "backup", place)
+        assert (error.code, error.message) == (
+            "INVALID_INPUT", "The backup would lie in the service's data directory: it wants a place outside."), place
+    assert sorted(shared_service.data.iterdir()) == before
+    assert shared_service.cli("backup", f"{shared_service.data}-backup") == {}
+    shutil.rmtree(f"{shared_service.data}-backup")
+
+
+def test_commands_name_a_backup_in_place_of_a_data_directory(shared_service, tmp_path):
+    assert shared_service.cli("backup", tmp_path / "backup") == {}
+    for words in (["verify"], ["status"], ["account", "list"]):
+        run = subprocess.run([shared_service.program, *words, "--data", tmp_path / "backup"], capture_output=True, text=True,
+                             timeout=20 * PATIENCE, env=shared_service.environment(), check=False)
+        assert run.returncode == 1 and not run.stdout, run
+        assert f"`{tmp_path / 'backup'}` is a backup, not the data directory of a service: stampede restore --from DIR" in run.stderr
+
+
 def test_a_backup_path_may_be_relative(shared_service, tmp_path):
     done = subprocess.run([shared_service.program, "backup", "here", "--data", shared_service.data], cwd=tmp_path,
                           capture_output=True, text=True, timeout=20 * PATIENCE, env=shared_service.environment(), check=False)
