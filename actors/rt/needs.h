@@ -17,5 +17,11 @@
 /* Address space of a process: a shard's tables, those of a snapshot being made, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))
 
+/* Private memory of a process: a shard that has just started, and room for its first requests. */
+#define NEEDS_DATA_BYTES (UINT64_C(256) << 20)
+
+/* One file: a shard's tables with what is reserved ahead for them, or a segment, which is smaller. */
+#define NEEDS_FILE_BYTES (UINT64_C(64) << 20)
+
 /* Open files of a process: the need of everything except connections. With a lower limit, connections get half of it. */
 #define NEEDS_DESCRIPTORS DESCRIPTORS_RESERVED

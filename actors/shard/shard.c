@@ -25,7 +25,8 @@ enum {
 };
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
-                   NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES,
+                   NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES && NEEDS_FILE_BYTES >= RESERVE_AHEAD_BYTES &&
+                   NEEDS_FILE_BYTES >= SHARD_SEGMENT_BYTES,
                "needs.h differs from what a shard takes");
 
 struct shard {

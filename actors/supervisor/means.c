@@ -41,18 +41,25 @@ static enum err look_for_proc(void)
 
 enum err means_of_process(void)
 {
+	static const struct {
+		__rlimit_resource_t resource;
+		uint64_t            needed;
+		const char         *name, *advice;
+	} needs[] = {
+	    {RLIMIT_NOFILE, NEEDS_DESCRIPTORS, "RLIMIT_NOFILE",
+	     "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit"},
+	    {RLIMIT_AS, NEEDS_ADDRESSES, "RLIMIT_AS",
+	     "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of the unit"},
+	    {RLIMIT_DATA, NEEDS_DATA_BYTES, "RLIMIT_DATA",
+	     "a process may use too little memory: raise ulimit -d, in KiB, or LimitDATA= of the unit"},
+	    {RLIMIT_FSIZE, NEEDS_FILE_BYTES, "RLIMIT_FSIZE",
+	     "a file may be too small: raise ulimit -f, in KiB, or LimitFSIZE= of the unit"},
+	};
 	enum err err = look_for_proc();
 
-	if (!err)
-		err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS,
-		                  "a process may open too few files: raise ulimit -n, or LimitNOFILE= of "
-		                  "the unit");
-
-	return err ? err
-	           : raise_limit(
-	                 RLIMIT_AS, "RLIMIT_AS", NEEDS_ADDRESSES,
-	                 "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of "
-	                 "the unit");
+	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
+		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
+	return err;
 }
 
 /* The file system of `dir`, or of its nearest existing parent. */

@@ -150,6 +150,20 @@ def test_too_little_address_space(place):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("name,needed,advice", [("RLIMIT_DATA", 256 << 20, "raise ulimit -d"), ("RLIMIT_FSIZE", 64 << 20, "raise ulimit -f")])
+def test_too_little_memory_or_too_small_files(place, name, needed, advice):
+    line = refused(place, limits={getattr(resource, name): (needed - 4096, needed - 4096)})
+    assert f"limit={name} needed={needed} allowed={needed - 4096} " in line and advice in line
+
+
+@pytest.mark.plain
+def test_the_least_memory_and_file_size_suffice(new_service):
+    service = new_service(start=False)
+    service.start(command=["bash", "-c", f'ulimit -d {256 << 10} -f {64 << 10}; exec "$@"', "serve", *service.command()])
+    assert service.cli("account", "list") == []
+
+
+@pytest.mark.plain
 def test_the_soft_limit_of_descriptors_is_raised(new_service):
     """It is raised to the hard limit in every process."""
     service = new_service(start=False, shards=1)
