@@ -6,11 +6,12 @@
  * happens at it: an error's code, or the action taken. */
 enum {
 	/* Interface */
-	PASS_ID_BYTES_MAX = 200,    /* bytes; key size; INVALID_INPUT */
-	PAGE_LIMIT_DEFAULT = 25,    /* rows; document section 8 */
-	PAGE_LIMIT_MAX = 100,       /* rows; document section 8; INVALID_INPUT */
-	JSON_DEPTH_MAX = 32,        /* containers; stack of every reader; INVALID_REQUEST */
-	REQUEST_ID_BYTES_MAX = 128, /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
+	ACCOUNT_NAME_BYTES_MAX = 200, /* bytes; INVALID_INPUT */
+	PASS_ID_BYTES_MAX = 200,      /* bytes; key size; INVALID_INPUT */
+	PAGE_LIMIT_DEFAULT = 25,      /* rows; document section 8 */
+	PAGE_LIMIT_MAX = 100,         /* rows; document section 8; INVALID_INPUT */
+	JSON_DEPTH_MAX = 32,          /* containers; stack of every reader; INVALID_REQUEST */
+	REQUEST_ID_BYTES_MAX = 128,   /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
 	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
 	BODY_BYTES_DEFAULT_MAX = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
 	ERROR_FIELD_BYTES_MAX = 200,       /* bytes of a field's name in an error; the rest is cut off */

@@ -4,11 +4,18 @@
 #include "actors/shard/list/list_out.h"
 #include "schemas/api/account.h"
 
+/* Sets `row->name` to the argument. */
+static enum err take_name(const msgpack_object *argument, struct account_row *row, struct outcome *outcome)
+{
+	row->name = arg_span(argument);
+	if (text_is_plain(row->name, ACCOUNT_NAME_BYTES_MAX)) return OK;
+	return refuse(outcome, REASON(PLAIN_TEXT, "name", .most = ACCOUNT_NAME_BYTES_MAX));
+}
+
 /* account create: the caller has drawn the id and the key, and sends only the key's hash. */
 enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct account_row row = {
-	    .name = arg_span(&request->args[ARG_ACCOUNT_CREATE_name]),
 	    .rewards = arg_boolean(&request->args[ARG_ACCOUNT_CREATE_rewards], false),
 	    .webhooks = arg_boolean(&request->args[ARG_ACCOUNT_CREATE_webhooks], false),
 	    .double_scan_window_s = DOUBLE_SCAN_WINDOW_DEFAULT_S,
@@ -17,7 +24,8 @@ enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
 	msgpack_packer    pk = buffer_packer(outcome->payload);
 	struct account_id id = request->call->account;
 	if (request->account) return ERR_RESOURCE_CONFLICT;
-	enum err err = account_row_put(request->view, id, &row);
+	enum err err = take_name(&request->args[ARG_ACCOUNT_CREATE_name], &row, outcome);
+	if (!err) err = account_row_put(request->view, id, &row);
 	if (err) return err;
 	struct key_row key;
 	if ((err = key_make(request, arg_span(&request->args[ARG_ACCOUNT_CREATE_key_hash]), &key)))
@@ -58,8 +66,8 @@ enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 {
 	struct account_row row = request->account->row;
 	msgpack_packer     pk = buffer_packer(outcome->payload);
-	row.name = arg_span(&request->args[ARG_ACCOUNT_RENAME_name]);
-	enum err err = account_row_put(request->view, request->account->id, &row);
+	enum err           err = take_name(&request->args[ARG_ACCOUNT_RENAME_name], &row, outcome);
+	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;
 }
