@@ -7,7 +7,7 @@
 #define DAYS_PER_ERA   INT64_C(146097)
 #define YEAR_0001      (INT64_C(-719162) * US_PER_DAY)     /* 0001-01-01T00:00:00Z */
 #define YEAR_9999_LAST (INT64_C(2932897) * US_PER_DAY - 1) /* the microsecond before 10000-01-01 */
-#define DURATION_MAX   (INT64_C(36525) * US_PER_DAY)       /* 100 years */
+#define DURATION_MAX   (INT64_C(36525) * US_PER_DAY)       /* DURATION_MOST */
 
 static int64_t floor_div(int64_t value, int64_t by)
 {

@@ -17,6 +17,7 @@ void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT]);
  * not a real day. A second of 60 is refused. */
 bool rfc3339_read(struct span text, wall_us *at);
 
-/* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at most 100
- * years. false otherwise. */
+#define DURATION_MOST "36525d" /* 100 years; the greatest duration */
+/* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at most
+ * DURATION_MOST. false otherwise. */
 bool duration_read(struct span text, dur_us *duration);

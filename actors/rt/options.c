@@ -284,6 +284,13 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 	return OK;
 }
 
+/* By its byte order mark, or else by its first character, a zero byte beside an ASCII one. */
+static bool is_utf16(const char *text, size_t size)
+{
+	return size >= 2 &&
+	       (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2) || !text[0] != !text[1]);
+}
+
 /* Reads the whole file and appends a NUL. */
 static enum err load(struct reading *reading, const char *path, char **text)
 {
@@ -302,7 +309,10 @@ static enum err load(struct reading *reading, const char *path, char **text)
 		         size == CONFIG_BYTES_MAX ? "too large" : named_file_error(errno));
 	if (fd >= 0) close(fd);
 	if (got != 0 || memchr(room, 0, size)) {
-		if (got == 0) refuse(reading, "--config", "the file holds a zero byte");
+		if (got == 0)
+			refuse(reading, "--config",
+			       is_utf16(room, size) ? "the file is UTF-16; UTF-8 is wanted"
+			                            : "the file holds a zero byte");
 		free(room);
 		return ERR_BAD_OPTION;
 	}

@@ -128,7 +128,7 @@ static struct number duration_of(struct args *args, const char *name, const char
 
 	if (!value) return number;
 	if (!duration_read(span_str(value), &duration))
-		refuse(args, name, "a length of time such as 30s, 5m, 2h or 1d");
+		refuse(args, name, "a length of time such as 30s, 5m, 2h or 1d, at most " DURATION_MOST);
 	number.value = duration.v / US_PER_SEC;
 	return number;
 }

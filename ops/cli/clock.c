@@ -3,6 +3,9 @@
 #include "ops/cli/cli.h"
 #include "schemas/api/system.h"
 #include "schemas/json.h"
+#include "schemas/limits.h"
+
+#include <inttypes.h>
 
 /* The furthest clock among the shards' answers. */
 struct clocks {
@@ -74,11 +77,18 @@ enum outcome clock_advance(struct cli *cli)
 {
 	struct clocks clocks = {.cli = cli};
 	struct number step = args_word_duration(&cli->args);
+	int64_t       most;
+	char          message[120];
 	enum outcome  outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if ((outcome = rpc(&clocks)) != DONE) return outcome;
-	if (step.value > (CLOCK_OFFSET_MAX - clocks.offset) / US_PER_SEC)
-		return cli_fail(cli, ERR_INVALID_INPUT, "The clock cannot be moved that far.");
+	most = (CLOCK_OFFSET_MAX - clocks.offset) / US_PER_SEC;
+	if (step.value > most) {
+		snprintf(message, sizeof message,
+		         "The clock cannot be moved that far: %" PRId64 "d, or %" PRId64 "s, is the most.",
+		         most / 86400, most);
+		return cli_fail(cli, ERR_INVALID_INPUT, message);
+	}
 	return print(&clocks, set(&clocks, clocks.offset + step.value * US_PER_SEC));
 }

@@ -246,6 +246,18 @@ void taken_free(struct taken *taken)
 	buffer_free(&taken->bytes);
 }
 
+/* A shard's answer does not name an argument that a path shows. A command has no path. */
+static void name_argument(struct cli *cli, const struct taken *taken)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(taken->message, &count);
+
+	if (cli->err != ERR_RESOURCE_NOT_FOUND || *cli->field) return;
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == FROM_PATH && taken->of[i].size)
+			snprintf(cli->field, sizeof cli->field, "%s", fields[i].name);
+}
+
 enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part_fn on_part, void *user)
 {
 	unsigned       count;
@@ -268,5 +280,6 @@ enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part
 	outcome = args.failed || taken->bytes.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
 	                                             : cli_call_parts(cli, &request, on_part, user);
 	buffer_free(&args);
+	name_argument(cli, taken);
 	return outcome;
 }

@@ -136,11 +136,11 @@ def test_the_operator_lists_every_card(shop, new_shop):
     assert all_cards(shop) == listed and all_cards(shop, "--pass", "bob") == bob
     assert all_cards(other) == [] == all_cards(other, "--pass", "ann")
     for nobody in ("nobody", "", "."):
-        refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", nobody)
+        refused("RESOURCE_NOT_FOUND", "pass_id", all_cards, shop, "--pass", nobody)
     for impossible in ("%FF", "", "%00", "x" * 201):
         assert other.client.get(f"/v1/passes/{impossible}/cards").status == 404, "the interface lists the cards of one pass only"
     shop.client.delete(path_of("ann")).is_empty(204)
-    refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", "ann")
+    refused("RESOURCE_NOT_FOUND", "pass_id", all_cards, shop, "--pass", "ann")
     assert all_cards(shop) == listed, "cards of a deleted pass are listed with its id"
     shop.service.cli("pass", "erase", shop.account, "ann")
     wait_for(lambda: all_cards(shop) == bob, 10, "the cards of the erased pass to be removed")

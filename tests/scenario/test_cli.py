@@ -76,6 +76,9 @@ def test_refusals_name_the_field(service):
     for arguments, field, says in (
             (["account", "create", "--name", ""], "name", "must not be empty"),
             (["account", "create", "--name", "x" * 201], "name", "at most 200 bytes"),
+            (["account", "create", "--name", "a\nb"], "name", "without control characters"),
+            (["account", "rename", made, "a\nb"], "name", "without control characters"),
+            (["account", "rename", made, "a\x7f"], "name", "without control characters"),
             (["account", "rename", made, ""], "name", "must not be empty"),
             (["account", "rename", made, "x" * 201], "name", "at most 200 bytes"),
             (["account", "set", made, "--rate-limit", "99999999999"], "rate_limit", "--rate-limit"),
@@ -159,6 +162,7 @@ ACC = "acc_aaaaaaaaaaaaaaaa"
     (["account", "set", ACC, "--rate-limit", "-1"], "--rate-limit wants a whole number"),
     (["account", "set", ACC, "--double-scan-window", "soon"], "--double-scan-window wants a length of time"),
     (["clock", "advance", "soon"], "DURATION wants a length of time"),
+    (["clock", "advance", "100000d"], "DURATION wants a length of time such as 30s, 5m, 2h or 1d, at most 36525d"),
     (["pass", "event", ACC, "x", "eaten"], "eaten is not one of installed|"),
     (["notification", "schedule", ACC, "--message", "x", "--at", "y"], "--pass or --audience is missing"),
     (["status", "--jsn"], "unknown option --jsn, did you mean --json?"),
@@ -172,6 +176,16 @@ def test_wrong_usage_names_the_fault(service, arguments, says):
     assert (done.returncode, done.stdout) == (2, ""), done
     assert done.stderr.startswith("usage:")
     assert done.stderr.splitlines()[-1].startswith("stampede: " + says), done.stderr.splitlines()[-1]
+
+
+def test_the_clock_has_a_greatest_advance(new_service):
+    service = new_service(shards=1, options=["--test-clock"])
+    service.cli("clock", "advance", "500d")
+    with pytest.raises(CliError) as refused:
+        service.cli("clock", "advance", "36525d")
+    assert (refused.value.code, refused.value.message) == (
+        "INVALID_INPUT", f"The clock cannot be moved that far: 36000d, or {36000 * 86400}s, is the most.")
+    service.cli("clock", "advance", "36000d")
 
 
 def commands_of(text):

@@ -59,6 +59,8 @@ UNKNOWN = [
     (["pass", "erase", "ACC", "nobody"], "pass_id", "no pass `nobody` in this account"),
     (["pass", "history", "ACC", ""], "pass_id", "its id is empty"),
     (["card", "link", "ACC", "--pass", "nobody", "--code", "c"], "pass_id", "no pass `nobody`"),
+    (["card", "list", "ACC", "--pass", "nobody"], "pass_id", "no pass `nobody` in this account"),
+    (["card", "list", "ACC", "--pass", ""], "pass_id", "its id is empty"),
     (["card", "unlink", "ACC", NOBODY], "card_id", f"no card `{NOBODY}`"),
     (["scan", "delete", "ACC", "x"], "scan_id", "no scan `x`"),
     (["delivery", "list", "ACC", "--subscription", NOBODY], None),

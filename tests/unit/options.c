@@ -341,6 +341,38 @@ Test(options, name_the_refused_option_of_a_file)
 	}
 }
 
+Test(options, a_configuration_in_utf16_is_named)
+{
+	static const struct {
+		const char *text;
+		size_t      size;
+		const char *want;
+	} cases[] = {
+	    {"\xff\xfe"
+	     "d\0=\0",
+	     6, "--config: the file is UTF-16; UTF-8 is wanted"},
+	    {"\xfe\xff"
+	     "\0d\0=",
+	     6, "--config: the file is UTF-16; UTF-8 is wanted"},
+	    {"d\0=\0", 4, "--config: the file is UTF-16; UTF-8 is wanted"},
+	    {"\0d\0=", 4, "--config: the file is UTF-16; UTF-8 is wanted"},
+	    {"data\0=", 6, "--config: the file holds a zero byte"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *path = write_config("");
+		FILE       *file = fopen(path, "w");
+
+		cr_assert(file);
+		cr_assert_eq(fwrite(cases[i].text, 1, cases[i].size, file), cases[i].size);
+		fclose(file);
+		cr_expect_eq(READ("--config", (char *)path), ERR_BAD_OPTION);
+		cr_expect_str_eq(why, cases[i].want);
+		options_free(&options);
+		unlink(path);
+	}
+}
+
 Test(options, are_passed_to_a_child)
 {
 	struct option_args args = {.argc = 1, .argv = {"stampede"}};
