@@ -68,45 +68,11 @@ static bool is_empty(int dir_fd)
 	return empty;
 }
 
-/* Is the directory, or the one in which it would be made, in `outer_fd` at any depth? */
-static bool is_within(const char *dir, int outer_fd)
-{
-	char        parent[TO_PATH + sizeof "/.."];
-	struct stat outer, here, last = {0};
-	int         fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), up;
-	bool        found = false;
-
-	if (fd < 0) {
-		size_t size = (size_t)snprintf(parent, sizeof parent, "%s", dir);
-		while (size && parent[size - 1] == '/')
-			size--;
-		while (size && parent[size - 1] != '/')
-			size--;
-		parent[size] = 0;
-		fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (fd < 0 || fstat(outer_fd, &outer)) goto out;
-	while (!found && !fstat(fd, &here) && (here.st_ino != last.st_ino || here.st_dev != last.st_dev)) {
-		found = here.st_ino == outer.st_ino && here.st_dev == outer.st_dev;
-		last = here;
-		up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		close(fd);
-		if ((fd = up) < 0) break;
-	}
-out:
-	if (fd >= 0) close(fd);
-	return found;
-}
-
 static enum outcome open_target(struct backing *self, const char *to)
 {
 	enum outcome outcome = make_absolute(self, to);
 
 	if (outcome != DONE) return outcome;
-	if (is_within(self->to, self->datadir.fd))
-		return cli_fail(
-		    self->cli, ERR_INVALID_INPUT,
-		    "The backup would lie in the service's data directory: it wants a place outside.");
 	self->made = mkdir(self->to, 0700) == 0;
 	if (!self->made && errno != EEXIST) return fail_at(self->cli, "Cannot make", self->to);
 	self->to_fd = open(self->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
