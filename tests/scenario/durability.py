@@ -108,6 +108,10 @@ class Worker(threading.Thread):
         return known.get(answer.status, "wrong"), answer.seconds, answer
 
 
+class StaysDown(Exception):
+    """The service refuses to start after a kill, or never accepts requests: nothing more can be checked."""
+
+
 class Run:
     """One service, its clients and its killer. `until_violation` ends the run at the first violation."""
 
@@ -207,7 +211,11 @@ class Run:
                         return False
             return self.service.is_ready()
 
-        wait_for(serves, READY_SECONDS, "the service to accept requests again")
+        try:
+            wait_for(serves, READY_SECONDS, "the service to accept requests again")
+        except AssertionError as error:
+            self.violate(f"after a kill: {error}")
+            raise StaysDown from error
 
     # Checks
 
@@ -260,6 +268,8 @@ def run(kills, seed, seconds=None, until_violation=False):
     scenario = Run(seed, until_violation)
     try:
         scenario.perform(kills, seconds)
+    except StaysDown:
+        pass  # a violation by now
     finally:
         scenario.close()
     print(scenario.summary(), flush=True)
