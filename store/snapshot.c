@@ -1,9 +1,9 @@
 /* Makes a snapshot while the tables keep changing.
  * A long read transaction would keep LMDB from reusing pages, and its file would grow by everything written meanwhile.
  * So the tables are copied in pieces, each from a view of its own moment. The copy as a whole then has no moment of its
- * own. It gets one by replaying the journal from the first piece's late position to the last piece's applied one. This is sound because an
- * operation states a row's new value, not a change of it: whichever state of a row was copied, the operations lead to
- * its state at the last moment. (Rows of a patched table are never deleted, so a patch finds its row.)
+ * own. It gets one by replaying the journal from the first piece's late position to the last piece's applied one. This
+ * is sound because an operation states a row's new value, not a change of it: whichever state of a row was copied, the
+ * operations lead to its state at the last moment. (Rows of a patched table are never deleted, so a patch finds its row.)
  *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       on any failure the unfinished one is removed */
 #include "store/snapshot.h"
 
