@@ -132,7 +132,7 @@ FORGERIES = {
     "id": lambda it: changed(it, id=it.id[:-1] + ("0" if it.id[-1] != "0" else "1")),
     "timestamp": lambda it: changed(it, timestamp=str(int(it.timestamp) + 1)),
     "secret": lambda it: changed(it, secret="whsec_" + base64.b64encode(bytes(32)).decode()),
-    "signature": lambda it: changed(it, signatures=it.signatures[:-2] + "A="),
+    "signature": lambda it: changed(it, signatures=it.signatures[:-2] + ("A=" if it.signatures[-2] != "A" else "E=")),
     "no signature": lambda it: changed(it, signatures=""),
     "signature without its version": lambda it: changed(it, signatures=it.signatures.removeprefix("v1,")),
     "sent an hour ago": lambda it: signed_at(it, str(int(time.time()) - 3600)),
