@@ -10,6 +10,14 @@ import struct
 import threading
 
 A, AAAA, SERVER_FAILED, NO_SUCH_NAME = 1, 28, 2, 3
+SO_RCVBUFFORCE = 33  # Linux: beyond the system's limit, for root
+
+
+def make_room(udp):
+    """A receive buffer for thousands of queries: the kernel drops datagrams that do not fit."""
+    for option in (socket.SO_RCVBUF, SO_RCVBUFFORCE):
+        with contextlib.suppress(PermissionError):
+            udp.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
 
 
 class Names:
@@ -17,8 +25,7 @@ class Names:
         self.addresses, self.silent, self.failing, self.late, self.questions = {}, set(), set(), {}, []
         self.truncated, self.silent_by_tcp, self.closing, self.tcp_questions = set(), set(), set(), []
         self._socket, self._listener = self._bind(host, port)
-        # A receive buffer for a thousand queries: the kernel drops datagrams that do not fit.
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        make_room(self._socket)
         self.host, self.port = self._socket.getsockname()
         self.address = f"{self.host}:{self.port}"
         self._streams = []
