@@ -105,7 +105,7 @@ def rest_of_both_builds(run):
 
 def failing_calls(run):
     """Every work with its calls failing: a coarse choice of the calls under the sanitizers, with --all a fine one on the plain build too."""
-    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "192" if run.everything else "768"})
+    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "192" if run.everything else "1024"})
     return coarse if not run.everything else tally.add([coarse, meson(run, PLAIN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "4"})])
 
 

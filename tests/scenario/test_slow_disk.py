@@ -122,7 +122,7 @@ def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
         slow = crowd.by_shard[SLOW]
         crowd.workers = [worker for worker in crowd.workers if worker.book is not slow] + []
         with Flood(slow, service.http, 2600, 400) as flood:
-            wait_for(lambda: flood.statuses[202] > 10000, 60, "the flood to run")
+            wait_for(lambda: flood.statuses[202] > 3000, 60, "the flood to run")
             assert flood.statuses[504] == 0
             before = memory_of(service)
             crowd.forget_counts()
@@ -137,7 +137,7 @@ def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
             crowd.rest()
             service.recover()
             applied = flood.statuses[202]
-            wait_for(lambda: flood.statuses[202] > applied + 5000, 20, "the flood to run again")
+            wait_for(lambda: flood.statuses[202] > applied + 1500, 20, "the flood to run again")
         assert flood.wrong == []
         assert flood.slowest[503] < NEVER_LONGER and flood.slowest[504] < NEVER_LONGER
         crowd.look_settled()

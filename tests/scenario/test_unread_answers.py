@@ -67,7 +67,7 @@ def goes_on(shop, balance):
     assert shop.get(pass_id)["balance"] == balance + 1
 
 
-@pytest.mark.parametrize("what", ["lists", "passes", "both"])
+@pytest.mark.parametrize("what", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("lists", "passes")), "both"])
 def test_a_stopped_http_process(large, what):
     service, shard = large.service, large.service.pid_of("shard")
     http = service.pid_of("http")
