@@ -92,7 +92,7 @@ enum err segment_judge_version(const struct journal_dir *dir, uint64_t number, c
 	char    name[SEGMENT_NAME], path[SEGMENT_NAME + 8];
 	uint8_t head[HEAD_BYTES];
 	segment_name(number, name);
-	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir->fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) return OK;
 	bool whole = pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head && head_holds(head);
 	close(fd);
@@ -143,7 +143,7 @@ enum err segment_began(const struct journal_dir *dir, uint64_t number, wall_us *
 	char    name[SEGMENT_NAME];
 	uint8_t head[RECORD_HEAD];
 	segment_name(number, name);
-	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir->fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	bool whole = pread(fd, head, sizeof head, RECORD_ALIGN) == (ssize_t)sizeof head;
 	close(fd);

@@ -1,7 +1,11 @@
-/* The kinds of a directory's entries. The tables' directories are renamed and removed as a whole, so each must be a
+/* The types of a directory's entries. The tables' directories are renamed and removed as a whole, so each must be a
  * directory of files in the shard's directory itself, neither a link nor a mount. Journal and snapshots may lie
  * elsewhere, behind a link. */
 #include "store/shape.h"
+
+#include "schemas/entry.h"
+#include "store/segment.h"
+#include "store/snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,78 +15,108 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { FILE_OR_LINK, DIRECTORY_OR_LINK, TABLES };
+_Static_assert(sizeof(((struct store_report *)NULL)->what) >= ENTRY_TEXT, "the report takes each sentence");
+
+enum { SHAPE_PATH = 320 };
+
+struct entry {
+	const char     *name;
+	enum entry_type type;
+	enum entry_use  use;
+	bool (*is_ours)(const char *name); /* which of its own entries are judged; NULL: none */
+	enum entry_type inside;            /* the type of each of them */
+	bool            tables;            /* neither a link nor a mount */
+};
+
+static enum err judge_inside(int shard_fd, const struct entry *entry, struct store_report *report);
+
+static enum err fail(struct store_report *report, const char *name)
+{
+	snprintf(report->what, sizeof report->what, "%.80s cannot be read: %m", name);
+	return ERR_IO;
+}
 
 static enum err refuse(struct store_report *report, const char *name, const char *is)
 {
-	snprintf(report->what, sizeof report->what, "%.60s is %s", name, is);
+	snprintf(report->what, sizeof report->what, "%.80s is %s", name, is);
 	return ERR_UNSUPPORTED;
 }
 
-/* Only files, or links to files. */
-static enum err judge_contents(int shard_fd, struct store_report *report, const char *name)
+static enum err judge_tables(int shard_fd, const char *name, struct store_report *report)
 {
-	char           path[128];
-	struct dirent *entry;
-	struct stat    st;
-	enum err       err = OK;
-	int            fd = openat(shard_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list) {
-		if (fd >= 0) close(fd);
-		return ERR_IO;
+	struct statx st;
+	if (statx(shard_fd, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st))
+		return errno == ENOENT ? OK : fail(report, name);
+	if (S_ISLNK(st.stx_mode)) return refuse(report, name, "a link: link the shard's directory instead");
+	if (st.stx_attributes_mask & st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return refuse(report, name, "a mount: mount the shard's directory instead");
+	return OK;
+}
+
+static enum err judge(int shard_fd, const struct entry *entry, struct store_report *report)
+{
+	struct stat st;
+	enum err    err = entry->tables ? judge_tables(shard_fd, entry->name, report) : OK;
+	if (err) return err;
+	if (fstatat(shard_fd, entry->name, &st, 0)) {
+		if (errno != ENOENT) return fail(report, entry->name);
+		if (fstatat(shard_fd, entry->name, &st, AT_SYMLINK_NOFOLLOW)) return OK; /* missing */
+		st.st_mode = 0;
 	}
-	while (!err && (entry = readdir(list))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-		if (fstatat(fd, entry->d_name, &st, 0) || S_ISREG(st.st_mode)) continue;
-		snprintf(path, sizeof path, "%s/%.40s", name, entry->d_name);
-		err = refuse(report, path, "no file: take it away");
+	if (!entry_fits(entry->name, st.st_mode, entry->type, entry->use, report->what))
+		return ERR_UNSUPPORTED;
+	if (faccessat(shard_fd, entry->name, R_OK, AT_EACCESS)) return fail(report, entry->name);
+	return entry->is_ours ? judge_inside(shard_fd, entry, report) : OK;
+}
+
+/* Entries */
+
+static bool is_any(const char *name)
+{
+	return strcmp(name, ".") && strcmp(name, "..");
+}
+
+static bool is_of_journal(const char *name)
+{
+	uint64_t number;
+	return segment_number_read(name, &number) || !strcmp(name, "next.tmp");
+}
+
+static enum err judge_inside(int shard_fd, const struct entry *entry, struct store_report *report)
+{
+	char           path[SHAPE_PATH];
+	struct entry   one = {.name = path, .type = entry->inside, .use = entry->use, .inside = ENTRY_FILE};
+	struct dirent *next;
+	enum err       err = OK;
+	int            fd = openat(shard_fd, entry->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	if (entry->inside == ENTRY_DIRECTORY) one.is_ours = is_any;
+	if (!list) {
+		err = fail(report, entry->name);
+		if (fd >= 0) close(fd);
+		return err;
+	}
+	while (!err && (next = readdir(list))) {
+		if (!entry->is_ours(next->d_name)) continue;
+		snprintf(path, sizeof path, "%.60s/%s", entry->name, next->d_name);
+		err = judge(shard_fd, &one, report);
 	}
 	closedir(list);
 	return err;
 }
 
-static bool is_mount(const struct statx *st)
-{
-	return st->stx_attributes_mask & st->stx_attributes & STATX_ATTR_MOUNT_ROOT;
-}
-
-static enum err judge_tables(int shard_fd, struct store_report *report, const char *name)
-{
-	struct statx st;
-	if (statx(shard_fd, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st)) return errno == ENOENT ? OK : ERR_IO;
-	if (S_ISLNK(st.stx_mode)) return refuse(report, name, "a link: link the shard's directory instead");
-	if (!S_ISDIR(st.stx_mode)) return refuse(report, name, "no directory");
-	if (is_mount(&st)) return refuse(report, name, "a mount: mount the shard's directory instead");
-	return judge_contents(shard_fd, report, name);
-}
-
-static enum err judge_entry(int shard_fd, struct store_report *report, const char *name, enum kind kind)
-{
-	struct stat st;
-	if (kind == TABLES) return judge_tables(shard_fd, report, name);
-	if (fstatat(shard_fd, name, &st, 0)) return errno == ENOENT ? OK : ERR_IO;
-	if (kind == FILE_OR_LINK && !S_ISREG(st.st_mode)) return refuse(report, name, "no file");
-	if (kind == DIRECTORY_OR_LINK && !S_ISDIR(st.st_mode)) return refuse(report, name, "no directory");
-	return OK;
-}
-
 enum err shape_judge(int shard_fd, struct store_report *report)
 {
-	static const struct {
-		const char *name;
-		enum kind   kind;
-	} entries[] = {{"journal", DIRECTORY_OR_LINK},
-	               {"snapshots", DIRECTORY_OR_LINK},
-	               {"db", TABLES},
-	               {"db.new", TABLES},
-	               {"db.old", TABLES},
-	               {"trust", FILE_OR_LINK},
-	               {"journal/next.tmp", FILE_OR_LINK}};
+	static const struct entry entries[] = {
+	    {"journal", ENTRY_DIRECTORY, ENTRY_DATA, is_of_journal, ENTRY_FILE, false},
+	    {"snapshots", ENTRY_DIRECTORY, ENTRY_DATA, snapshot_is_name, ENTRY_DIRECTORY, false},
+	    {"db", ENTRY_DIRECTORY, ENTRY_EXPENDABLE, is_any, ENTRY_FILE, true},
+	    {"db.new", ENTRY_DIRECTORY, ENTRY_EXPENDABLE, is_any, ENTRY_FILE, true},
+	    {"db.old", ENTRY_DIRECTORY, ENTRY_EXPENDABLE, is_any, ENTRY_FILE, true},
+	    {"trust", ENTRY_FILE, ENTRY_EXPENDABLE, NULL, ENTRY_FILE, false},
+	};
 	enum err err = OK;
-	for (size_t i = 0; !err && i < sizeof entries / sizeof *entries; i++) {
-		err = judge_entry(shard_fd, report, entries[i].name, entries[i].kind);
-		if (err == ERR_IO) snprintf(report->what, sizeof report->what, "%s: %m", entries[i].name);
-	}
+	for (size_t i = 0; !err && i < sizeof entries / sizeof *entries; i++)
+		err = judge(shard_fd, &entries[i], report);
 	return err;
 }

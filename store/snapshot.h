@@ -22,6 +22,8 @@ struct snapshot {
 
 enum { SNAPSHOTS_KEPT = 2, SNAPSHOT_NAME = 24, MANIFEST_BYTES_MAX = 4096, SNAPSHOT_VERSION = 1 };
 void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME]); /* of its directory */
+/* Is it the name of a snapshot's directory, or of an unfinished one? Other entries of snapshots/ are left alone. */
+bool snapshot_is_name(const char *name);
 
 /* The manifest: text, `name=value` a line, the last one a checksum. Errors: ERR_DAMAGED, ERR_UNSUPPORTED. */
 void                snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out);

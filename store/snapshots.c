@@ -18,8 +18,7 @@ static bool is_digits(const char *name)
 	return strlen(name) == 20 && strspn(name, "0123456789") == 20;
 }
 
-/* Other entries are not ours and are left alone. */
-static bool is_ours(const char *name)
+bool snapshot_is_name(const char *name)
 {
 	return is_digits(name) || !strcmp(name, "new");
 }
@@ -207,7 +206,7 @@ static bool is_unread(const char *name, const struct rest *rest)
 /* Entries to keep: those of the list, foreign ones, and those unreadable when the list was made. */
 static bool stays(const char *name, const struct snapshot *list, unsigned count, const struct rest *rest)
 {
-	return !is_ours(name) || is_kept(name, list, count) || is_unread(name, rest);
+	return !snapshot_is_name(name) || is_kept(name, list, count) || is_unread(name, rest);
 }
 
 static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count, const struct rest *rest,

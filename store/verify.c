@@ -34,8 +34,15 @@ struct verifying {
 	struct snapshot            snapshots[SNAPSHOTS_MAX]; /* newest first */
 	unsigned                   snapshot_count;
 	struct arena               arena;
-	uint64_t                   planned; /* of the progress, at the end of the current step */
+	uint64_t                   planned;  /* of the progress, at the end of the current step */
+	char                       part[48]; /* being read */
 };
+
+static void begin_part(struct verifying *v, const char *name, uint64_t number)
+{
+	int size = snprintf(v->part, sizeof v->part, "%s", name);
+	if (number) snprintf(v->part + size, sizeof v->part - (size_t)size, " %" PRIu64, number);
+}
 
 /* A step counts its work as it goes; at its end, the count is set to the announced amount. */
 static void step_done(struct verifying *v, uint64_t bytes)
@@ -84,6 +91,7 @@ static enum err check_heads(struct verifying *v)
 		int      fd = -1;
 		uint64_t bytes;
 		char     why[VERSION_TEXT];
+		begin_part(v, "journal segment", number);
 		enum err err = segment_judge_version(&v->dir, number, why);
 		if (err) fault(v->faults, "%s", why);
 		if (err) return err;
@@ -204,7 +212,9 @@ static enum err verify_journal(struct verifying *v)
 {
 	enum err err;
 	if (!v->last) return OK;
-	if ((err = check_heads(v)) || (err = find_begin(v))) return err;
+	if ((err = check_heads(v))) return err;
+	begin_part(v, "journal", 0);
+	if ((err = find_begin(v))) return err;
 	scan_begin(&v->scan, &v->dir, v->last);
 	if (!v->begun && v->first > 1) {
 		fault(v->faults, "journal segment %" PRIu64 ": its first record is damaged", v->first);
@@ -302,6 +312,7 @@ static enum err verify_snapshot(struct verifying *v, const struct snapshot *snap
 	char            number[SNAPSHOT_NAME], path[64], name[64];
 	struct standing standing;
 	enum err        err;
+	begin_part(v, "snapshot", snapshot->at.seq);
 	snapshot_name(snapshot->at.seq, number);
 	snprintf(path, sizeof path, "snapshots/%s", number);
 	snprintf(name, sizeof name, "snapshot %" PRIu64, snapshot->at.seq);
@@ -451,7 +462,7 @@ static bool has_shape(const struct verifying *v, enum err *err)
 {
 	struct store_report found = {.rebuilt = false};
 	*err = v->order->served ? OK : shape_judge(v->order->shard_dir->dir_fd, &found);
-	if (*err != ERR_UNSUPPORTED) return !*err;
+	if (*err != ERR_UNSUPPORTED && *err != ERR_IO) return !*err;
 	fault(v->faults, "%s", found.what);
 	*err = OK;
 	return false;
@@ -462,6 +473,8 @@ enum err verify_shard(const struct verify_order *order, struct verify_report *re
 	struct verifying v = {.order = order, .report = report, .faults = &report->faults};
 	enum err         err;
 	*report = (struct verify_report){.seq = 0};
+	begin_part(&v, "journal", 0);
+	errno = 0;
 	if (!has_shape(&v, &err)) return err;
 	v.dir = (struct journal_dir){
 	    .fd = openat(order->shard_dir->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -476,8 +489,13 @@ enum err verify_shard(const struct verify_order *order, struct verify_report *re
 	if ((err = verify_journal(&v))) goto out;
 	step_done(&v, report->segments * order->shard_dir->segment_bytes);
 	if ((err = verify_snapshots(&v))) goto out;
+	begin_part(&v, "tables", 0);
 	if (!order->served) err = verify_tables(&v);
 out:
+	if (err == ERR_IO) { /* a fault too, and it ends the check */
+		fault(v.faults, "%s: cannot be read: %s", v.part, errno ? strerror(errno) : err_message(err));
+		err = OK;
+	}
 	if (err == ERR_UNSUPPORTED) err = OK; /* a version that is not known is a fault, and ends the check */
 	scan_end(&v.scan);
 	arena_free(&v.arena);

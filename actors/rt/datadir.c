@@ -53,6 +53,45 @@ void datadir_refusal(const char *dir, char why[VERSION_TEXT])
 	if (fd >= 0) close(fd);
 }
 
+bool datadir_entry_fits(int dir_fd, const char *path, enum entry_type wanted, enum entry_use use,
+                        char why[ENTRY_TEXT])
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, path, &st, 0)) {
+		if (errno != ENOENT || fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW)) return true;
+		st.st_mode = 0;
+	}
+	return entry_fits(path, st.st_mode, wanted, use, why);
+}
+
+enum err datadir_judge(int dir_fd, uint32_t shards, char why[ENTRY_TEXT])
+{
+	static const struct {
+		const char     *name;
+		enum entry_type type;
+		enum entry_use  use;
+	} entries[] = {{"identity", ENTRY_FILE, ENTRY_DATA},
+	               {"master.key", ENTRY_FILE, ENTRY_DATA},
+	               {"lock", ENTRY_FILE, ENTRY_EXPENDABLE},
+	               {"run", ENTRY_DIRECTORY, ENTRY_EXPENDABLE},
+	               {"shards", ENTRY_DIRECTORY, ENTRY_DATA}};
+	char path[DATADIR_PATH];
+
+	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+		if (!datadir_entry_fits(dir_fd, entries[i].name, entries[i].type, entries[i].use, why))
+			return ERR_UNSUPPORTED;
+	for (uint32_t i = 0; i < shards; i++) {
+		datadir_shard_path(i, NULL, path);
+		if (!datadir_entry_fits(dir_fd, path, ENTRY_DIRECTORY, ENTRY_DATA, why))
+			return ERR_UNSUPPORTED;
+		datadir_shard_path(i, "lock", path);
+		if (!datadir_entry_fits(dir_fd, path, ENTRY_FILE, ENTRY_EXPENDABLE, why))
+			return ERR_UNSUPPORTED;
+	}
+	return OK;
+}
+
 enum err datadir_look(const char *dir, struct datadir *datadir)
 {
 	enum err err;

@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/entry.h"
 #include "schemas/err.h"
 #include "schemas/identity.h"
 
@@ -22,6 +23,13 @@ must_check enum err datadir_look(const char *dir, struct datadir *datadir);
 void                datadir_close(struct datadir *datadir);
 /* The sentence about a directory whose identity has an unknown version: after ERR_UNSUPPORTED. */
 void datadir_refusal(const char *dir, char why[VERSION_TEXT]);
+
+/* Has each existing entry of a data directory, and each of shards/0 to shards/(shards - 1) and its lock, the type that it must
+ * have? What cannot be looked at is left to its reader. Errors: ERR_UNSUPPORTED: `why` is the sentence about it. */
+must_check enum err datadir_judge(int dir_fd, uint32_t shards, char why[ENTRY_TEXT]);
+/* The same for one entry of any directory, as entry_fits(). True also: it does not exist. */
+bool datadir_entry_fits(int dir_fd, const char *path, enum entry_type wanted, enum entry_use use,
+                        char why[ENTRY_TEXT]);
 
 #define DATADIR_RESTORING "restoring" /* a file in DIR during a restore, or after an interrupted one */
 enum { ENDPOINT_TEXT = 64 };

@@ -162,7 +162,7 @@ int check_main(const struct options *options)
 	static struct verify_report report;
 	struct datadir              datadir;
 	struct reporter             reporter = {.started = false};
-	char                        path[DATADIR_PATH];
+	char                        path[DATADIR_PATH], why[WHY_TEXT];
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
 	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
@@ -171,13 +171,19 @@ int check_main(const struct options *options)
 	datadir_shard_path((uint32_t)options->index, NULL, path);
 	int shard_fd = openat(datadir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (shard_fd < 0) {
-		fault(&report.faults, "its directory %s is missing", path);
+		if (errno == ENOENT)
+			fault(&report.faults, "its directory %s is missing", path);
+		else
+			fault(&report.faults, "its directory %s cannot be opened: %m", path);
 		print_report((uint32_t)options->index, &report);
 		return 0;
 	}
 	struct shard_dir    shard_dir = shard_dir_of(&datadir, (uint32_t)options->index, shard_fd);
 	struct verify_order order = {.shard_dir = &shard_dir, .progress = &reporter.progress};
-	if ((err = take_lock(shard_fd))) return refuse(err, "");
+	if ((err = take_lock(shard_fd))) {
+		snprintf(why, sizeof why, "%s/lock cannot be locked: %m", path);
+		return refuse(err, err == ERR_LOCKED ? "" : why);
+	}
 	reporter_begin(&reporter);
 	err = verify_shard(&order, &report);
 	reporter_end(&reporter);
@@ -205,6 +211,16 @@ static enum err blame(struct restoring *self, const char *file, const char *what
 	return ERR_DAMAGED;
 }
 
+static enum err judge_types(struct restoring *self)
+{
+	char why[ENTRY_TEXT];
+	if (datadir_entry_fits(self->from_fd, "manifest", ENTRY_FILE, ENTRY_DATA, why) &&
+	    datadir_entry_fits(self->from_fd, "data.mdb", ENTRY_FILE, ENTRY_DATA, why))
+		return OK;
+	snprintf(self->why, sizeof self->why, "The backup's shards/%d/%.240s.", self->options->index, why);
+	return ERR_UNSUPPORTED;
+}
+
 static enum err open_backup(struct restoring *self)
 {
 	struct buffer text = {0};
@@ -217,6 +233,7 @@ static enum err open_backup(struct restoring *self)
 		datadir_shard_path((uint32_t)self->options->index, NULL, path);
 		self->from_fd = openat(fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (self->from_fd < 0) err = errno == ENOENT ? blame(self, "manifest", "is missing") : ERR_IO;
+		if (!err) err = judge_types(self);
 	}
 	buffer_free(&text);
 	if (fd >= 0) close(fd);

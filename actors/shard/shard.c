@@ -47,7 +47,7 @@ static enum err open_place(struct shard *shard, const struct options *options)
 	shard->dir_fd = openat(shard->child.datadir.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (shard->dir_fd < 0) {
 		shard->is_logged = true;
-		log_fatal("shard_missing", "place=%s", name);
+		log_fatal("shard_missing", "place=%s error=\"%s\"", name, strerror(errno));
 		return ERR_DAMAGED;
 	}
 	enum err err = datadir_lock(shard->dir_fd, "lock", LOCK_WAIT_MS, &shard->lock_fd);

@@ -94,6 +94,15 @@ static enum err look_at_key(const char *dir, struct datadir *datadir)
 	return err;
 }
 
+static enum err judge_entries(const char *dir, int dir_fd, uint32_t shards)
+{
+	char     why[ENTRY_TEXT];
+	enum err err = datadir_judge(dir_fd, shards, why);
+
+	if (err) log_fatal("bad_data_directory", "data=\"%s\" reason=\"%s\"", dir, why);
+	return err;
+}
+
 /* `read`: datadir_open or datadir_look. */
 static enum err read_identity(enum err (*read)(const char *, struct datadir *), const char *dir,
                               struct datadir *datadir)
@@ -111,7 +120,7 @@ static enum err read_identity(enum err (*read)(const char *, struct datadir *), 
 	if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
 		          err_code(err), why);
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* a dangling link is no place for a new one */
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* it has just vanished: no place for a new one */
 }
 
 /* Checked before anything is created beside it: the directory may be foreign. */
@@ -120,7 +129,9 @@ static enum err look_at_identity(const char *dir)
 	struct datadir looked;
 	enum err       err = read_identity(datadir_look, dir, &looked);
 
-	if (!err) datadir_close(&looked);
+	if (err) return err;
+	err = judge_entries(dir, looked.fd, looked.identity.shards);
+	datadir_close(&looked);
 	return err;
 }
 
@@ -172,6 +183,7 @@ enum err datadir_setup_open(const char *dir, struct datadir_setup *home)
 		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
 		return ERR_IO;
 	}
+	if ((err = judge_entries(dir, dir_fd, 0))) goto out;
 	if (fstatat(dir_fd, "identity", &identity, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
 		err = ERR_NOT_FOUND;
 		goto out;

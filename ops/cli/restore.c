@@ -42,11 +42,16 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 static enum outcome read_manifest(struct restoring *self)
 {
 	struct buffer text = {0};
-	char          why[VERSION_TEXT], message[VERSION_TEXT + 1];
+	char          why[VERSION_TEXT], message[VERSION_TEXT + 16];
 	enum err      err;
 
 	self->from_fd = open(self->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->from_fd < 0) return fail_at(self->cli, "Cannot open the backup", self->from);
+	if (!datadir_entry_fits(self->from_fd, "manifest", ENTRY_FILE, ENTRY_DATA, why) ||
+	    datadir_judge(self->from_fd, 0, why)) {
+		snprintf(message, sizeof message, "The backup's %s.", why);
+		return cli_fail(self->cli, ERR_UNSUPPORTED, message);
+	}
 	err = datadir_read(self->from_fd, "manifest", BACKUP_MANIFEST_BYTES_MAX, &text);
 	if (!err) err = backup_read(buffer_span(&text), &self->backup);
 	if (err == ERR_UNSUPPORTED) backup_refusal(buffer_span(&text), why);

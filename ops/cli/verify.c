@@ -8,6 +8,7 @@
 #include "schemas/json.h"
 #include "schemas/limits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,31 +48,43 @@ static void fail_missing(struct cli *cli)
 	cli_fail(cli, ERR_NOT_FOUND, text);
 }
 
+static const char *cannot(const char *what, int cause, char text[VERSION_TEXT])
+{
+	snprintf(text, VERSION_TEXT, "%s: %s", what, strerror(cause));
+	return text;
+}
+
 /* Checks what concerns no shard. False: there is no usable identity. No directory at all, or a backup, is a mistake, not
  * a fault. */
 static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 {
 	uint8_t  key[32];
-	char     why[VERSION_TEXT];
+	char     why[VERSION_TEXT], wrong[ENTRY_TEXT];
 	int      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err err = datadir_look(self->cli->data, datadir);
+	int      cause = errno;
+	bool     fits = fd < 0 || !datadir_judge(fd, err ? 0 : datadir->identity.shards, wrong);
 
-	if (fd < 0 || (err == ERR_NOT_FOUND &&
-	               (faccessat(fd, "shards", F_OK, 0) || !faccessat(fd, "manifest", F_OK, 0))))
+	if (!fits)
+		add_fault(self, wrong);
+	else if (fd < 0 || (err == ERR_NOT_FOUND &&
+	                    (faccessat(fd, "shards", F_OK, 0) || !faccessat(fd, "manifest", F_OK, 0))))
 		fail_missing(self->cli);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
 		                : err == ERR_UNSUPPORTED ? (datadir_refusal(self->cli->data, why), why)
 		                : err == ERR_DAMAGED     ? "identity: damaged"
-		                                         : "identity: cannot be read");
+		                                         : cannot("identity: cannot be read", cause, why));
 	if (fd >= 0) close(fd);
-	if (err) return false;
+	if (!err && !fits) datadir_close(datadir);
+	if (err || !fits) return false;
 	err = datadir_master_key(datadir, key);
 	explicit_bzero(key, sizeof key);
 	if (err)
 		add_fault(self, err == ERR_NOT_FOUND   ? "master.key: missing"
 		                : err == ERR_OTHER_KEY ? "master.key: does not belong to this directory"
-		                                       : "master.key: damaged, or cannot be read");
+		                : err == ERR_DAMAGED   ? "master.key: not of 32 bytes"
+		                                       : cannot("master.key: cannot be read", errno, why));
 	return true;
 }
 
@@ -237,13 +250,14 @@ static enum outcome print(struct verifying *self)
 static enum outcome verify(struct verifying *self)
 {
 	struct datadir datadir;
+	char           why[VERSION_TEXT];
 	enum outcome   outcome;
 	enum err       err;
 
 	if (!look_at_directory(self, &datadir)) return self->cli->err ? FAILED : print(self);
 	err = take_lock(self, &datadir);
 	if (err && err != ERR_LOCKED)
-		outcome = cli_fail(self->cli, err, NULL);
+		outcome = cli_fail(self->cli, err, cannot("The file lock cannot be locked", errno, why));
 	else
 		outcome = err ? verify_online(self) : verify_offline(self, &datadir);
 	datadir_close(&datadir);

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from harness import CliError, wait_for
@@ -383,6 +384,18 @@ def test_a_backup_mixed_of_two_is_refused(own_backup, shared_service, new_servic
     shutil.copytree(tmp_path / "later" / "shards" / moved, own_backup / "shards" / moved)
     refused = refusal(new_service(start=False), "restore", "--from", own_backup)
     assert f"shards/{moved}/manifest is of another backup" in refused.message
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("make, type_of", [(Path.mkdir, "directory"), (os.mkfifo, "pipe"),
+                                           (lambda path: path.symlink_to("/nothing/there"), "link to nothing")])
+def test_an_entry_of_a_wrong_type_in_a_backup_is_named(own_backup, new_service, name, make, type_of):
+    (own_backup / name).unlink()
+    make(own_backup / name)
+    service = new_service(start=False)
+    refused = refusal(service, "restore", "--from", own_backup)
+    assert f"The backup's {name} is a {type_of}, not a file: move it away" in refused.message
+    assert refused.code == "UNSUPPORTED" and not service.data.exists()
 
 
 # Target directories of restore

@@ -16,6 +16,7 @@ from clocks import DAY_SECONDS, ClockService
 from crowd import DECIDED, Crowd
 from harness import wait_for
 from origins import Origin, holds_everything
+from patience import PATIENCE
 from shop import Shop, new_id, path_of
 
 pytestmark = pytest.mark.plain
@@ -295,14 +296,16 @@ def test_a_second_instance_after_the_lock_files_were_deleted(moved):
 
 UNREADABLE = {
     ".": "ermission", "identity": "identity", "master.key": "master.key", "lock": "ermission", "shards": "shard",
-    "shards/0": "shard", "shards/0/lock": "shard", "shards/0/journal": "ermission", "shards/0/db": "ermission",
-    "shards/0/journal/00000000000000000001.seg": "ermission",
+    "shards/0": "shard", "shards/0/lock": "shard", "shards/0/journal": "journal cannot be read: Permission",
+    "shards/0/db": "db cannot be read: Permission",
+    "shards/0/journal/00000000000000000001.seg": "journal/0{19}1.seg cannot be read: Permission",
 }
 
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("path", UNREADABLE)
 def test_a_part_that_the_user_may_not_read(moved, path):
+    """A start and verify name it."""
     try:
         subprocess.run([moved.program, "version"], check=True, capture_output=True, user=NOBODY, group=NOBODY)
     except (PermissionError, subprocess.SubprocessError):
@@ -312,6 +315,10 @@ def test_a_part_that_the_user_may_not_read(moved, path):
     os.chown(target, 0, 0)
     target.chmod(0o700 if target.is_dir() else 0o600)
     places.refuses(moved, UNREADABLE[path], user=NOBODY, group=NOBODY)
+    done = subprocess.run([moved.program, "verify", "--data", moved.data], capture_output=True, text=True, check=False,
+                          user=NOBODY, group=NOBODY, timeout=30 * PATIENCE)
+    assert done.returncode == 1 and "Permission denied" in done.stdout + done.stderr, done
+    assert re.search(UNREADABLE[path], done.stdout + done.stderr), done
 
 
 def millis(text):
