@@ -152,6 +152,15 @@ static bool is_day(unsigned year, unsigned month, unsigned day)
 	return day <= lengths[month - 1] + (unsigned)(month == 2 && leap);
 }
 
+/* Clocks here have no leap second: it is read as the second after it, the first of a month in UTC. */
+static bool is_after_leap_second(int64_t us)
+{
+	int64_t days = floor_div(us, US_PER_DAY);
+	int     year, month, day;
+	day_parts(days, &year, &month, &day);
+	return day == 1 && us - days * US_PER_DAY < US_PER_SEC;
+}
+
 bool rfc3339_read(struct span text, wall_us *at)
 {
 	struct reader reader = {text, false};
@@ -169,9 +178,10 @@ bool rfc3339_read(struct span text, wall_us *at)
 	int64_t  fraction_us = read_fraction_us(&reader);
 	int64_t  offset_us = read_offset_us(&reader);
 	if (reader.bad || reader.left.size > 0) return false;
-	if (!is_day(year, month, day) || hour > 23 || minute > 59 || second > 59) return false;
+	if (!is_day(year, month, day) || hour > 23 || minute > 59 || second > 60) return false;
 	int64_t seconds = days_of(year, month, day) * 86400 + (hour * 60 + minute) * 60 + second;
 	int64_t us = seconds * US_PER_SEC + fraction_us - offset_us;
+	if (second == 60 && !is_after_leap_second(us)) return false;
 	/* An offset may move the day beyond the years that rfc3339_text() prints. */
 	if (us < YEAR_0001 || us > YEAR_9999_LAST) return false;
 	at->v = us;

@@ -14,7 +14,7 @@ void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT]);
 #define WANTED_TIME "an RFC 3339 date-time such as 2026-11-26T10:00:00Z"
 
 /* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z. false: malformed, or
- * not a real day. A second of 60 is refused. */
+ * not a real day. A second of 60 may end a month in UTC: it is read as the second after it. */
 bool rfc3339_read(struct span text, wall_us *at);
 
 #define DURATION_MOST "36525d" /* 100 years; the greatest duration */

@@ -51,7 +51,8 @@ static void check_date(struct span text)
 	check_printed(at);
 	/* In our normal form it is printed unchanged. */
 	rfc3339_text(at, printed);
-	bool ours = text.size == RFC3339_TEXT - 1 && text.at[10] == 'T' && text.at[23] == 'Z';
+	bool ours = text.size == RFC3339_TEXT - 1 && text.at[10] == 'T' && text.at[23] == 'Z' &&
+	            text.at[17] != '6'; /* a leap second is printed as the second after it */
 	if (ours) must(span_is(text, printed));
 }
 
