@@ -223,6 +223,7 @@ static const struct envelope {
     [ANSWER_ARRAY] = {"[", "]"},
     [ANSWER_REWARDS] = {"{\"rewards\":[", "]}"},
     [ANSWER_ENTITLEMENTS] = {"{\"entitlements\":[", "]}"},
+    [ANSWER_SUBSCRIPTIONS] = {"{\"subscriptions\":[", "]}"},
 };
 
 /* Renders the items of one part and keeps them with the request. */
@@ -290,7 +291,8 @@ void answer_reply(struct exchange *exchange, const struct reply *reply)
 	case ANSWER_LIST:
 	case ANSWER_ARRAY:
 	case ANSWER_REWARDS:
-	case ANSWER_ENTITLEMENTS: answer_list(exchange, reply); break;
+	case ANSWER_ENTITLEMENTS:
+	case ANSWER_SUBSCRIPTIONS: answer_list(exchange, reply); break;
 	case ANSWER_PAGE:
 	case ANSWER_IMAGE: must(false); /* page.c answers these itself */
 	}

@@ -1,5 +1,6 @@
 /* The commands of keys. */
 #include "actors/shard/key/key.h"
+#include "actors/shard/list/list_out.h"
 #include "schemas/api/key.h"
 
 /* key create: makes one more key for an account. */
@@ -17,21 +18,17 @@ enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
 /* key list: all keys of an account, revoked ones too, the oldest first. */
 enum err on_KEY_LIST(struct request *request, struct outcome *outcome)
 {
-	struct key_row key = {0};
-	struct buffer  items = {0};
-	uint32_t       count = 0;
-	enum err       err;
-	msgpack_packer pk = buffer_packer(outcome->payload), item = buffer_packer(&items);
-	while (!(err = key_row_next(request->view, request->account->id, &key))) {
-		key_pack(&key, &item);
-		count++;
+	struct list_out list;
+	struct key_row  key = {0};
+	enum err        err = OK;
+	list_begin(&list, outcome);
+	while (!list.err && !(err = key_row_next(request->view, request->account->id, &key))) {
+		msgpack_packer pk = buffer_packer(list_item(&list));
+		key_pack(&key, &pk);
 	}
-	msgpack_pack_array(&pk, count);
-	buffer_append(outcome->payload, items.at, items.size);
-	bool failed = items.failed;
-	buffer_free(&items);
-	if (err != ERR_NOT_FOUND) return err;
-	return failed ? ERR_NO_MEMORY : OK;
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, 0, false);
+	list_drop(&list);
+	return err;
 }
 
 /* key revoke: the key stops working with the commit. Revoking again keeps the first time. */

@@ -1,5 +1,6 @@
 /* The commands of subscriptions. */
 #include "actors/shard/subscription/subscription.h"
+#include "actors/shard/list/list_out.h"
 #include "schemas/api/subscription.h"
 
 /* POST /v1/webhook-subscriptions: the only response that shows the secret. */
@@ -39,23 +40,17 @@ enum err on_SUBSCRIPTION_GET(struct request *request, struct outcome *outcome)
 /* GET /v1/webhook-subscriptions: all of the account's subscriptions, the oldest first, in one response. */
 enum err on_SUBSCRIPTION_LIST(struct request *request, struct outcome *outcome)
 {
+	struct list_out     list;
 	struct subscription row = {.active = false};
-	struct buffer       items = {0};
-	uint32_t            count = 0;
-	enum err            err;
-	msgpack_packer      pk = buffer_packer(outcome->payload), item = buffer_packer(&items);
-	while (!(err = subscription_next(request->view, request->account->id, &row))) {
-		subscription_pack(&row, &item);
-		count++;
+	enum err            err = OK;
+	list_begin(&list, outcome);
+	while (!list.err && !(err = subscription_next(request->view, request->account->id, &row))) {
+		msgpack_packer pk = buffer_packer(list_item(&list));
+		subscription_pack(&row, &pk);
 	}
-	msgpack_pack_map(&pk, 1);
-	pack_text(&pk, "subscriptions");
-	msgpack_pack_array(&pk, count);
-	buffer_append(outcome->payload, items.at, items.size);
-	bool failed = items.failed;
-	buffer_free(&items);
-	if (err != ERR_NOT_FOUND) return err;
-	return failed ? ERR_NO_MEMORY : OK;
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, 0, false);
+	list_drop(&list);
+	return err;
 }
 
 /* PATCH /v1/webhook-subscriptions/{id}: members that are given replace the old ones; absent ones, and an empty list of kinds,
