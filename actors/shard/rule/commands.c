@@ -37,11 +37,11 @@ static enum err show(struct request *request, struct uuid id, struct buffer *out
 	enum err        err = rule_row_get(request->view, request->account->id, id, &row);
 	if (err || row.text.size < 2) return !err || err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	size_t begin = bin_begin(out);
-	MEMBER_ALWAYS(id, UUID, id);
-	buffer_byte(out, ',');
+#define RULE_FILE              \
+	buffer_byte(out, ','); \
 	buffer_append(out, row.text.at + 1, row.text.size - 2); /* without its braces */
-	MEMBER_ALWAYS(created_at, SPACED_TIME, row.created);
-	MEMBER_ALWAYS(updated_at, SPACED_TIME, row.updated);
+#include "schemas/objects/rule_shown.def"
+#undef RULE_FILE
 	MEMBER_SOMETIMES(skipped_actions, INTEGER, list_is_operators(request),
 	                 (int64_t)rule_skips_of(&request->facts->rule_skips, id));
 	json_object_end(out, begin);
