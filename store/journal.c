@@ -4,10 +4,10 @@
  * the writer syncs by itself: waking another thread and being woken would then cost more than the commands decided
  * meanwhile. The threads share two semaphores and two atomic states. Data guarded by a state is written by one side
  * before it sets the state, and read by the other side after it has seen it:
- *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE
- *                  guards flight.* and sync_recent_us
- *   next.state     WANTED --preparer--> READY | LOST, READY --writer--> WANTED
- *                  guards next.fd
+ *   in_flight.state  IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE
+ *                    guards in_flight.* and sync_recent_us
+ *   next.state       WANTED --preparer--> READY | LOST, READY --writer--> WANTED
+ *                    guards next.fd
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when the
  * sync thread is DONE, registered by journal_settle(). */
 #include "store/journal.h"
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
+enum write_state { WRITE_IDLE, WRITE_BUSY, WRITE_DONE, WRITE_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY, NEXT_LOST };
 enum {
 	PREPARE_RETRY_US = 200000,
@@ -54,7 +54,7 @@ struct journal {
 		uint64_t        offset;
 		atomic_int      state;
 		sem_t           begun;
-	} flight;
+	} in_flight;
 	struct {
 		uint64_t        number, bytes;
 		struct progress progress;
@@ -100,27 +100,27 @@ static bool judge_quick(const struct journal *journal)
 }
 
 /* Writes and syncs the record in flight. */
-static void land(struct journal *journal)
+static void write_out(struct journal *journal)
 {
 	int64_t  begun = monotonic_us();
-	enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
-	                            journal->flight.offset);
+	enum err err = write_synced(journal->in_flight.fd, buffer_span(&journal->in_flight.bytes),
+	                            journal->in_flight.offset);
 	int64_t  took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
 	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
-	atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
+	atomic_store(&journal->in_flight.state, err ? WRITE_FAILED : WRITE_DONE);
 }
 
 static void *sync_main(void *data)
 {
 	struct journal *journal = data;
 	for (;;) {
-		wait_for(&journal->flight.begun);
-		if (atomic_load(&journal->flight.state) != FLIGHT_BUSY) return NULL;
+		wait_for(&journal->in_flight.begun);
+		if (atomic_load(&journal->in_flight.state) != WRITE_BUSY) return NULL;
 #ifdef FAULT_ANSWER_EARLY
 		usleep(30000); /* the fault: the engine has already sent the responses */
 #endif
-		land(journal);
+		write_out(journal);
 		wakeup_signal(&journal->wakeup);
 	}
 }
@@ -233,32 +233,32 @@ void journal_submit(struct journal *journal, wall_us now)
 	must(journal_can_submit(journal));
 	if (!fits(journal) || (journal->leaves_segment && has_next(journal))) next_segment(journal);
 	journal->leaves_segment = false;
-	journal->flight.offset = journal->at.offset;
-	journal->flight.fd = journal->fd;
+	journal->in_flight.offset = journal->at.offset;
+	journal->in_flight.fd = journal->fd;
 	seal(journal, &journal->open, RECORD_WRITES, now);
 	must(!journal->open.failed);
-	struct buffer idle = journal->flight.bytes;
-	journal->flight.bytes = journal->open;
+	struct buffer idle = journal->in_flight.bytes;
+	journal->in_flight.bytes = journal->open;
 	journal->open = idle;
 	journal->open_operations = 0;
-	journal->flight.after = journal->at;
-	atomic_store(&journal->flight.state, FLIGHT_BUSY);
+	journal->in_flight.after = journal->at;
+	atomic_store(&journal->in_flight.state, WRITE_BUSY);
 	if (journal->is_quick)
-		land(journal);
+		write_out(journal);
 	else
-		sem_post(&journal->flight.begun);
+		sem_post(&journal->in_flight.begun);
 }
 
 enum err journal_settle(struct journal *journal)
 {
 	(void)wakeup_clear(&journal->wakeup); /* the states say what it was signalled for */
-	int state = atomic_load(&journal->flight.state);
-	if (state == FLIGHT_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
-	if (state != FLIGHT_DONE) return OK;
-	journal->durable = journal->flight.after;
+	int state = atomic_load(&journal->in_flight.state);
+	if (state == WRITE_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
+	if (state != WRITE_DONE) return OK;
+	journal->durable = journal->in_flight.after;
 	journal->syncs++;
 	journal->is_quick = judge_quick(journal);
-	atomic_store(&journal->flight.state, FLIGHT_IDLE);
+	atomic_store(&journal->in_flight.state, WRITE_IDLE);
 	return OK;
 }
 
@@ -276,7 +276,7 @@ bool journal_is_quick(const struct journal *journal)
 
 bool journal_is_syncing(const struct journal *journal)
 {
-	return atomic_load(&journal->flight.state) != FLIGHT_IDLE;
+	return atomic_load(&journal->in_flight.state) != WRITE_IDLE;
 }
 
 uint64_t journal_decided_seq(const struct journal *journal)
@@ -344,7 +344,7 @@ static int sync_names(const struct journal_dir *dir)
 
 static enum err write_epoch(struct journal *journal, wall_us now)
 {
-	struct buffer *bytes = &journal->flight.bytes;
+	struct buffer *bytes = &journal->in_flight.bytes;
 	uint64_t       offset = journal->at.offset;
 	record_begin(bytes);
 	if (bytes->failed) return ERR_NO_MEMORY;
@@ -388,7 +388,7 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	journal->fd = journal->next.fd = -1;
 	journal->is_quick = judge_quick(journal);
 	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
-	sem_init(&journal->flight.begun, 0, 0);
+	sem_init(&journal->in_flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
 	journal->wakeup.fd = -1;
 	/* A segment that a killed process had just created may have its name in the page cache only. */
@@ -411,21 +411,21 @@ void journal_close(struct journal **journal_p)
 {
 	struct journal *journal = *journal_p;
 	if (!journal) return;
-	while (atomic_load(&journal->flight.state) == FLIGHT_BUSY)
+	while (atomic_load(&journal->in_flight.state) == WRITE_BUSY)
 		usleep(1000); /* bounded by the disk */
 	atomic_store(&journal->stopping, true);
 	atomic_store(&journal->next.progress.stop, true);
-	sem_post(&journal->flight.begun);
+	sem_post(&journal->in_flight.begun);
 	sem_post(&journal->next.wanted);
 	if (journal->sync_started) pthread_join(journal->sync_thread, NULL);
 	if (journal->prepare_started) pthread_join(journal->prepare_thread, NULL);
 	if (journal->next.fd >= 0) close(journal->next.fd);
 	if (journal->fd >= 0) close(journal->fd);
 	wakeup_close(&journal->wakeup);
-	sem_destroy(&journal->flight.begun);
+	sem_destroy(&journal->in_flight.begun);
 	sem_destroy(&journal->next.wanted);
 	buffer_free(&journal->open);
-	buffer_free(&journal->flight.bytes);
+	buffer_free(&journal->in_flight.bytes);
 	free(journal);
 	*journal_p = NULL;
 }

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-/* The journal's writer: one record open, and at most one on its way to the disk. A thread of its own only writes and
+/* The journal's writer: one record open, and at most one being written. A thread of its own only writes and
  * syncs; on a quick disk the caller does it itself. Another thread prepares the next segment ahead of need.
  * All functions are the writer's. After ERR_IO the process must exit without another response. */
 struct journal;
@@ -24,24 +24,24 @@ void                journal_close(struct journal **journal); /* finishes the sub
 must_check enum err journal_add(struct journal *journal, const struct write *write);
 size_t              journal_open_bytes(const struct journal *journal); /* 0: no record is open */
 
-/* Can the open record be submitted: no record is on its way, and there is space for it? */
+/* Can the open record be submitted: no other one is being written, and there is space for it? */
 bool journal_can_submit(struct journal *journal);
-/* Sends the open record to the disk. It may have arrived on return; journal_settle() finds out. Only when
+/* Begins to write the open record. It may be written on return; journal_settle() finds out. Only when
  * journal_can_submit(). */
 void journal_submit(struct journal *journal, wall_us now);
 
 /* The next record begins the next segment, if it exists by then. */
 void journal_begin_segment(struct journal *journal);
 
-/* Registers a record that has arrived. Errors: ERR_IO: a write or sync failed. */
+/* Registers a record that has been written and synced. Errors: ERR_IO: a write or sync failed. */
 must_check enum err journal_settle(struct journal *journal);
 /* Readable when journal_settle() may have news, but not for a submit just made. */
 int journal_fd(const struct journal *journal);
 
-bool     journal_is_quick(const struct journal *journal); /* a submitted record has arrived on return */
-bool     journal_is_syncing(const struct journal *journal);
-uint64_t journal_decided_seq(const struct journal *journal); /* of the newest operation added */
-uint64_t journal_durable_seq(const struct journal *journal);
+bool            journal_is_quick(const struct journal *journal); /* a submitted record is written on return */
+bool            journal_is_syncing(const struct journal *journal);
+uint64_t        journal_decided_seq(const struct journal *journal); /* of the newest operation added */
+uint64_t        journal_durable_seq(const struct journal *journal);
 struct position journal_position(const struct journal *journal); /* behind the newest durable record */
 uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
 

@@ -35,7 +35,7 @@ struct snapshotter {
 
 	/* Under the mutex. */
 	bool                     stopping, asked;
-	char                     export_to[KEEP_DIR_MAX];
+	char                     export_to[BACKUP_DIR_MAX];
 	struct snapshotter_state state;
 
 	/* The thread's. */
@@ -57,7 +57,7 @@ static wall_us real_time(void)
 
 /* Survey -------------------------------------------------------------------------------------------------------- */
 
-struct ground {
+struct inventory {
 	struct applied  at, late; /* of the live tables */
 	wall_us         erased;   /* service time of the last erasure; 0: none */
 	uint64_t        used_bytes;
@@ -66,47 +66,47 @@ struct ground {
 	unsigned        count;
 };
 
-static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
+static enum err take_inventory(struct snapshotter *snapshotter, struct inventory *inventory)
 {
 	enum err err = db_reader_begin(snapshotter->reader);
 	if (err) return err;
-	err = db_applied(snapshotter->reader, &ground->at);
-	if (!err) err = db_late(snapshotter->reader, &ground->late);
-	if (!err) err = erased_get(snapshotter->reader, &ground->erased);
-	ground->used_bytes = view_used_bytes(snapshotter->reader);
+	err = db_applied(snapshotter->reader, &inventory->at);
+	if (!err) err = db_late(snapshotter->reader, &inventory->late);
+	if (!err) err = erased_get(snapshotter->reader, &inventory->erased);
+	inventory->used_bytes = view_used_bytes(snapshotter->reader);
 	db_reader_end(snapshotter->reader);
-	ground->count = SNAPSHOTS_KEPT;
+	inventory->count = SNAPSHOTS_KEPT;
 	if (!err)
-		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, ground->list,
-		                    &ground->count, NULL);
-	return err ? err : segment_bounds(snapshotter->dir, &ground->first, &ground->last);
+		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, inventory->list,
+		                    &inventory->count, NULL);
+	return err ? err : segment_bounds(snapshotter->dir, &inventory->first, &inventory->last);
 }
 
-static void note(struct snapshotter *snapshotter, const struct ground *ground)
+static void publish(struct snapshotter *snapshotter, const struct inventory *inventory)
 {
 	struct statvfs disk;
 	bool           known = !fstatvfs(snapshotter->shard_dir.dir_fd, &disk);
 	pthread_mutex_lock(&snapshotter->mutex);
 	struct snapshotter_state *state = &snapshotter->state;
-	state->snapshots = ground->count;
-	state->snapshot_seq = ground->count ? ground->list[0].at.seq : 0;
-	state->snapshot_made = ground->count ? ground->list[0].made : (wall_us){0};
-	state->data_bytes = ground->used_bytes;
+	state->snapshots = inventory->count;
+	state->snapshot_seq = inventory->count ? inventory->list[0].at.seq : 0;
+	state->snapshot_made = inventory->count ? inventory->list[0].made : (wall_us){0};
+	state->data_bytes = inventory->used_bytes;
 	if (known) state->free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	state->journal_first_segment = ground->first;
-	state->journal_bytes = ground->first
-	                           ? (ground->last - ground->first + 1) * snapshotter->dir->segment_bytes
-	                           : 0;
+	state->journal_first_segment = inventory->first;
+	state->journal_bytes = inventory->first ? (inventory->last - inventory->first + 1) *
+	                                              snapshotter->dir->segment_bytes
+	                                        : 0;
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
 /* The limit of journal behind the newest snapshot. On a disk short of space, snapshots take less than journal. */
-static uint64_t journal_limit(const struct snapshotter *snapshotter, const struct ground *ground)
+static uint64_t journal_limit(const struct snapshotter *snapshotter, const struct inventory *inventory)
 {
 	struct statvfs disk;
-	uint64_t       least = SEGMENTS_LEAST * snapshotter->dir->segment_bytes, limit = KEEP_JOURNAL_BYTES;
+	uint64_t least = SEGMENTS_LEAST * snapshotter->dir->segment_bytes, limit = SNAPSHOT_JOURNAL_BYTES;
 	if (snapshotter->shard_dir.snapshot_after_bytes) return snapshotter->shard_dir.snapshot_after_bytes;
-	if (limit < ground->used_bytes / 2) limit = ground->used_bytes / 2;
+	if (limit < inventory->used_bytes / 2) limit = inventory->used_bytes / 2;
 	if (!fstatvfs(snapshotter->shard_dir.dir_fd, &disk)) {
 		uint64_t share = (uint64_t)disk.f_blocks * disk.f_frsize / DISK_SHARE;
 		if (limit > share) limit = share;
@@ -115,39 +115,41 @@ static uint64_t journal_limit(const struct snapshotter *snapshotter, const struc
 	return limit > least ? limit : least;
 }
 
-static bool is_due(const struct snapshotter *snapshotter, const struct ground *ground)
+static bool is_due(const struct snapshotter *snapshotter, const struct inventory *inventory)
 {
-	uint64_t from = ground->count && ground->list[0].at.segment ? ground->list[0].at.segment
-	                                                            : ground->first;
-	uint64_t behind = (ground->at.segment - from) * snapshotter->dir->segment_bytes;
-	return behind >= journal_limit(snapshotter, ground) && monotonic_s() >= snapshotter->retry_at_s;
+	uint64_t from = inventory->count && inventory->list[0].at.segment ? inventory->list[0].at.segment
+	                                                                  : inventory->first;
+	uint64_t behind = (inventory->at.segment - from) * snapshotter->dir->segment_bytes;
+	return behind >= journal_limit(snapshotter, inventory) && monotonic_s() >= snapshotter->retry_at_s;
 }
 
 /* May the segment contain erased data? Not if its first record is later than the erasure. */
-static bool remembers(const struct snapshotter *snapshotter, const struct ground *ground, uint64_t segment)
+static bool remembers(const struct snapshotter *snapshotter, const struct inventory *inventory,
+                      uint64_t segment)
 {
 	wall_us began;
-	return segment_began(snapshotter->dir, segment, &began) || began.v <= ground->erased.v;
+	return segment_began(snapshotter->dir, segment, &began) || began.v <= inventory->erased.v;
 }
 
-static unsigned clean_snapshots(const struct snapshotter *snapshotter, const struct ground *ground)
+static unsigned clean_snapshots(const struct snapshotter *snapshotter, const struct inventory *inventory)
 {
 	unsigned clean = 0;
-	while (clean < ground->count && !remembers(snapshotter, ground, ground->list[clean].at.segment))
+	while (clean < inventory->count &&
+	       !remembers(snapshotter, inventory, inventory->list[clean].at.segment))
 		clean++;
 	return clean;
 }
 
 /* Is a snapshot due so that an erasure is forgotten? If it needs a new segment, not before that exists. */
-static bool must_forget(struct snapshotter *snapshotter, const struct ground *ground)
+static bool must_forget(struct snapshotter *snapshotter, const struct inventory *inventory)
 {
 	int64_t after_s = snapshotter->shard_dir.forget_after_s ? snapshotter->shard_dir.forget_after_s
-	                                                        : KEEP_FORGET_S;
-	bool    due = ground->erased.v && clean_snapshots(snapshotter, ground) < SNAPSHOTS_KEPT &&
+	                                                        : SNAPSHOT_FORGET_S;
+	bool    due = inventory->erased.v && clean_snapshots(snapshotter, inventory) < SNAPSHOTS_KEPT &&
 	           monotonic_s() >= snapshotter->retry_at_s;
-	if (due && ground->count) due = real_time().v - ground->list[0].made.v >= after_s * US_PER_SEC;
-	bool is_made = ground->count && ground->list[0].at.seq == ground->at.seq;
-	bool wants = due && (is_made || remembers(snapshotter, ground, ground->at.segment));
+	if (due && inventory->count) due = real_time().v - inventory->list[0].made.v >= after_s * US_PER_SEC;
+	bool is_made = inventory->count && inventory->list[0].at.seq == inventory->at.seq;
+	bool wants = due && (is_made || remembers(snapshotter, inventory, inventory->at.segment));
 	atomic_store(&snapshotter->wants_segment, wants);
 	return due && !wants;
 }
@@ -155,59 +157,62 @@ static bool must_forget(struct snapshotter *snapshotter, const struct ground *gr
 /* Work ---------------------------------------------------------------------------------------------------- */
 
 /* The first segment that is needed by a snapshot, or by the late tables' rows in memory. */
-static uint64_t keep_from(const struct ground *ground, const struct snapshot *snapshot)
+static uint64_t keep_from(const struct inventory *inventory, const struct snapshot *snapshot)
 {
 #ifdef FAULT_LATE_SEGMENTS
-	(void)ground;
+	(void)inventory;
 	return snapshot->at.segment; /* the fault: late tables are forgotten */
 #endif
-	return ground->late.segment < snapshot->at.segment ? ground->late.segment : snapshot->at.segment;
+	return inventory->late.segment < snapshot->at.segment ? inventory->late.segment
+	                                                      : snapshot->at.segment;
 }
 
 /* Segments are removed one by one, oldest first, each durably: there is never a gap. */
-static enum err remove_before(struct snapshotter *snapshotter, const struct ground *ground, uint64_t segment)
+static enum err remove_before(struct snapshotter *snapshotter, const struct inventory *inventory,
+                              uint64_t segment)
 {
 	enum err err = OK;
-	for (uint64_t number = ground->first; !err && number && number < segment; number++)
+	for (uint64_t number = inventory->first; !err && number && number < segment; number++)
 		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
 	return err;
 }
 
-static bool can_recycle(const struct ground *ground)
+static bool can_recycle(const struct inventory *inventory)
 {
-	return ground->count == SNAPSHOTS_KEPT && ground->first &&
-	       ground->first < keep_from(ground, &ground->list[ground->count - 1]);
+	return inventory->count == SNAPSHOTS_KEPT && inventory->first &&
+	       inventory->first < keep_from(inventory, &inventory->list[inventory->count - 1]);
 }
 
 static enum err recycle(struct snapshotter *snapshotter)
 {
-	struct ground ground;
-	enum err      err = survey(snapshotter, &ground);
-	if (err || !can_recycle(&ground)) return err;
-	return remove_before(snapshotter, &ground, keep_from(&ground, &ground.list[ground.count - 1]));
+	struct inventory inventory;
+	enum err         err = take_inventory(snapshotter, &inventory);
+	if (err || !can_recycle(&inventory)) return err;
+	return remove_before(snapshotter, &inventory,
+	                     keep_from(&inventory, &inventory.list[inventory.count - 1]));
 }
 
 /* Frees space for one more: removes the older of two snapshots, if the newer is whole, and the journal before the
  * newer. */
 static enum err make_room(struct snapshotter *snapshotter)
 {
-	struct ground ground;
-	enum err      err = survey(snapshotter, &ground);
-	if (err || ground.count < SNAPSHOTS_KEPT || ground.list[0].at.segment == 0)
+	struct inventory inventory;
+	enum err         err = take_inventory(snapshotter, &inventory);
+	if (err || inventory.count < SNAPSHOTS_KEPT || inventory.list[0].at.segment == 0)
 		return err ? err : ERR_STORAGE_FULL;
-	if ((err = snapshot_check(snapshotter->shard_dir.dir_fd, &ground.list[0], &snapshotter->progress)))
+	if ((err = snapshot_check(snapshotter->shard_dir.dir_fd, &inventory.list[0], &snapshotter->progress)))
 		return err;
 	if ((err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, 1,
 	                          &snapshotter->progress)))
 		return err;
-	return remove_before(snapshotter, &ground, keep_from(&ground, &ground.list[0]));
+	return remove_before(snapshotter, &inventory, keep_from(&inventory, &inventory.list[0]));
 }
 
 /* *is_new false: nothing was written since the newest one, which is returned. */
 static enum err make(struct snapshotter *snapshotter, struct snapshot *made, struct faults *faults,
                      bool *is_new)
 {
-	struct ground         ground;
+	struct inventory      inventory;
 	struct snapshot_order order = {
 	    .shard_fd = snapshotter->shard_dir.dir_fd,
 	    .dir = snapshotter->dir,
@@ -218,13 +223,13 @@ static enum err make(struct snapshotter *snapshotter, struct snapshot *made, str
 	    .faults = faults,
 	    .tables_damaged = &snapshotter->damage,
 	};
-	enum err err = survey(snapshotter, &ground);
+	enum err err = take_inventory(snapshotter, &inventory);
 	*is_new = false;
 	if (err) return err;
-	bool is_made = ground.count && ground.list[0].at.seq == ground.at.seq;
-	if (is_made &&
-	    !(err = snapshot_check(snapshotter->shard_dir.dir_fd, &ground.list[0], &snapshotter->progress))) {
-		*made = ground.list[0];
+	bool is_made = inventory.count && inventory.list[0].at.seq == inventory.at.seq;
+	if (is_made && !(err = snapshot_check(snapshotter->shard_dir.dir_fd, &inventory.list[0],
+	                                      &snapshotter->progress))) {
+		*made = inventory.list[0];
 		return OK;
 	}
 	if (err && err != ERR_DAMAGED) return err;
@@ -278,8 +283,8 @@ static void run(struct snapshotter *snapshotter, struct snapshotter_state *state
 {
 	bool     is_new;
 	enum err err = make(snapshotter, &state->made, &state->faults, &is_new);
-	if (!err && state->what == KEEP_BACKUP) err = copy_out(snapshotter, &state->made);
-	if (!err && state->what == KEEP_VERIFY) err = verify(snapshotter, state);
+	if (!err && state->what == JOB_BACKUP) err = copy_out(snapshotter, &state->made);
+	if (!err && state->what == JOB_VERIFY) err = verify(snapshotter, state);
 	enum err settled = is_new ? settle(snapshotter, state) : OK;
 	state->err = err ? err : settled;
 }
@@ -301,7 +306,7 @@ static void finish(struct snapshotter *snapshotter, const struct snapshotter_sta
 static void by_itself(struct snapshotter *snapshotter, struct snapshotter_state *job)
 {
 	run(snapshotter, job);
-	if (job->err) snapshotter->retry_at_s = monotonic_s() + KEEP_RETRY_S;
+	if (job->err) snapshotter->retry_at_s = monotonic_s() + SNAPSHOT_RETRY_S;
 	pthread_mutex_lock(&snapshotter->mutex);
 	snapshotter->state.failures = job->err ? snapshotter->state.failures + 1 : 0;
 	snapshotter->state.failure = job->err;
@@ -313,12 +318,12 @@ static bool next(struct snapshotter *snapshotter, bool *asked, struct snapshotte
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += KEEP_LOOK_MS / 1000;
+	until.tv_sec += SNAPSHOT_LOOK_MS / 1000;
 	pthread_mutex_lock(&snapshotter->mutex);
 	if (!snapshotter->stopping && !snapshotter->asked)
 		pthread_cond_timedwait(&snapshotter->wake, &snapshotter->mutex, &until);
 	*job = (struct snapshotter_state){.what = snapshotter->asked ? snapshotter->state.what
-	                                                             : KEEP_SNAPSHOT};
+	                                                             : JOB_SNAPSHOT};
 	*asked = snapshotter->asked;
 	snapshotter->asked = false;
 	bool go_on = !snapshotter->stopping;
@@ -330,7 +335,7 @@ static void *snapshotter_main(void *data)
 {
 	struct snapshotter       *snapshotter = data;
 	struct snapshotter_state *job = &snapshotter->job;
-	struct ground             ground;
+	struct inventory          inventory;
 	bool                      asked;
 	background_thread();
 	(void)!snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
@@ -340,12 +345,12 @@ static void *snapshotter_main(void *data)
 		atomic_store(&snapshotter->progress.total, 0);
 		if (asked)
 			run(snapshotter, job);
-		else if (!survey(snapshotter, &ground) &&
-		         (is_due(snapshotter, &ground) || must_forget(snapshotter, &ground)))
+		else if (!take_inventory(snapshotter, &inventory) &&
+		         (is_due(snapshotter, &inventory) || must_forget(snapshotter, &inventory)))
 			by_itself(snapshotter, job);
-		if (!survey(snapshotter, &ground) && can_recycle(&ground))
+		if (!take_inventory(snapshotter, &inventory) && can_recycle(&inventory))
 			(void)!recycle(snapshotter); /* what late tables needed until now */
-		if (!survey(snapshotter, &ground)) note(snapshotter, &ground);
+		if (!take_inventory(snapshotter, &inventory)) publish(snapshotter, &inventory);
 		if (asked)
 			finish(snapshotter, job); /* last: a caller that sees the end also sees its effects */
 	}
@@ -354,11 +359,12 @@ static void *snapshotter_main(void *data)
 
 /* From any thread ----------------------------------------------------------------------------------------- */
 
-enum err snapshotter_ask(struct snapshotter *snapshotter, enum keep what, struct span dir, uint64_t *number)
+enum err snapshotter_ask(struct snapshotter *snapshotter, enum snapshot_job what, struct span dir,
+                         uint64_t *number)
 {
-	if (dir.size >= KEEP_DIR_MAX || memchr(dir.at ? dir.at : (const uint8_t *)"", 0, dir.size))
+	if (dir.size >= BACKUP_DIR_MAX || memchr(dir.at ? dir.at : (const uint8_t *)"", 0, dir.size))
 		return ERR_INVALID_INPUT;
-	if (what == KEEP_BACKUP && (dir.size == 0 || dir.at[0] != '/')) return ERR_INVALID_INPUT;
+	if (what == JOB_BACKUP && (dir.size == 0 || dir.at[0] != '/')) return ERR_INVALID_INPUT;
 	pthread_mutex_lock(&snapshotter->mutex);
 	enum err err = snapshotter->state.running ? ERR_RESOURCE_CONFLICT : OK;
 	if (!err) {
@@ -404,13 +410,13 @@ enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journa
                           struct snapshotter **out)
 {
 	pthread_condattr_t  monotonic;
-	struct ground       ground;
+	struct inventory    inventory;
 	struct snapshotter *snapshotter = calloc(1, sizeof *snapshotter);
 	*out = snapshotter;
 	if (!snapshotter) return ERR_NO_MEMORY;
 	snapshotter->shard_dir = *shard_dir;
 	snapshotter->progress.bytes_per_s = shard_dir->snapshot_bytes_per_s ? shard_dir->snapshot_bytes_per_s
-	                                                                    : KEEP_BYTES_PER_S;
+	                                                                    : SNAPSHOT_BYTES_PER_S;
 	snapshotter->dir = dir;
 	pthread_mutex_init(&snapshotter->mutex, NULL);
 	pthread_condattr_init(&monotonic);
@@ -418,8 +424,8 @@ enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journa
 	pthread_cond_init(&snapshotter->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	enum err err = db_reader_open(db, &snapshotter->arena, &snapshotter->reader);
-	if (err || (err = survey(snapshotter, &ground))) return err;
-	note(snapshotter, &ground);
+	if (err || (err = take_inventory(snapshotter, &inventory))) return err;
+	publish(snapshotter, &inventory);
 	if (pthread_create(&snapshotter->thread, NULL, snapshotter_main, snapshotter)) return ERR_NO_MEMORY;
 	snapshotter->started = true;
 	return OK;

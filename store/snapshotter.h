@@ -7,22 +7,22 @@
  * verification, each of which reads a snapshot made for it. One job at a time. After each it removes older snapshots
  * and the journal's segments before the oldest kept. All functions except open and close may be called from any thread.
  * After an erasure (meta.h), both kept snapshots and the journal behind them are renewed without the erased data. Two
- * snapshots are made KEEP_FORGET_S apart, each in a segment started after the erasure, for which
+ * snapshots are made SNAPSHOT_FORGET_S apart, each in a segment started after the erasure, for which
  * snapshotter_wants_segment() asks. The data is gone from all of them within twice that time and the duration of a
  * snapshot.
- * A snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables, and
+ * A snapshot is due when the journal behind the newest one exceeds SNAPSHOT_JOURNAL_BYTES and half of the tables, and
  * always when it exceeds a sixteenth of the disk; on a disk short of space, every four segments. */
 struct snapshotter;
 struct shard_dir;
 
-enum keep { KEEP_SNAPSHOT, KEEP_BACKUP, KEEP_VERIFY };
+enum snapshot_job { JOB_SNAPSHOT, JOB_BACKUP, JOB_VERIFY };
 enum {
-	KEEP_DIR_MAX = 1024,
-	KEEP_JOURNAL_BYTES = 1 << 30,
-	KEEP_BYTES_PER_S = 32 << 20, /* copied, walked, hashed, verified or removed */
-	KEEP_RETRY_S = 60,           /* after a failed snapshot that was not requested */
-	KEEP_LOOK_MS = 1000,
-	KEEP_FORGET_S = 6 * 3600, /* of real time */
+	BACKUP_DIR_MAX = 1024,
+	SNAPSHOT_JOURNAL_BYTES = 1 << 30,
+	SNAPSHOT_BYTES_PER_S = 32 << 20, /* copied, walked, hashed, verified or removed */
+	SNAPSHOT_RETRY_S = 60,           /* after a failed snapshot that was not requested */
+	SNAPSHOT_LOOK_MS = 1000,
+	SNAPSHOT_FORGET_S = 6 * 3600, /* of real time */
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
@@ -32,19 +32,19 @@ void                snapshotter_close(struct snapshotter **snapshotter); /* stop
 
 /* Requests a job; `dir` (BACKUP): an existing, empty directory for this shard's files, an absolute path. *number
  * identifies it in snapshotter_state. Errors: ERR_RESOURCE_CONFLICT (a job is running), ERR_INVALID_INPUT. */
-must_check enum err snapshotter_ask(struct snapshotter *snapshotter, enum keep what, struct span dir,
+must_check enum err snapshotter_ask(struct snapshotter *snapshotter, enum snapshot_job what, struct span dir,
                                     uint64_t *number);
 
 struct snapshotter_state {
-	uint64_t        number; /* of the running job, or of the last one requested; 0: none yet */
-	enum keep       what;
-	bool            running;
-	enum err        err;         /* of an ended one */
-	uint64_t        done, total; /* bytes */
-	struct snapshot made;        /* the snapshot made, or found to exist already */
-	struct faults   faults;      /* damage found */
-	struct audit    audit;       /* VERIFY: counts of what was checked */
-	uint64_t        records, segments;
+	uint64_t          number; /* of the running job, or of the last one requested; 0: none yet */
+	enum snapshot_job what;
+	bool              running;
+	enum err          err;         /* of an ended one */
+	uint64_t          done, total; /* bytes */
+	struct snapshot   made;        /* the snapshot made, or found to exist already */
+	struct faults     faults;      /* damage found */
+	struct audit      audit;       /* VERIFY: counts of what was checked */
+	uint64_t          records, segments;
 
 	/* Present state. */
 	unsigned snapshots;

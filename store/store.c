@@ -7,7 +7,7 @@
 #include "schemas/limits.h"
 #include "store/recover.h"
 
-struct snapshotter *store_keeper(struct store *store)
+struct snapshotter *store_snapshotter(struct store *store)
 {
 	return store->snapshotter;
 }

@@ -76,7 +76,7 @@ bool     store_is_quick(const struct store *store); /* submitted records have ar
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
 
-struct snapshotter *store_keeper(struct store *store); /* snapshots, backups, verification */
+struct snapshotter *store_snapshotter(struct store *store); /* snapshots, backups, verification */
 
 /* Must decisions pause? It ends by itself, with store_fd() or within a second. */
 bool store_must_wait(const struct store *store);

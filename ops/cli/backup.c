@@ -180,17 +180,17 @@ static enum outcome describe(struct backing *self)
 
 static enum outcome copy(struct backing *self)
 {
-	struct bar        bar;
-	struct stat       st;
-	char              place[BACKUP_PLACE_TEXT];
-	struct keep_order order = {
+	struct bar               bar;
+	struct stat              st;
+	char                     place[BACKUP_PLACE_TEXT];
+	struct maintenance_order order = {
 	    .what = "backup", .dir = self->to, .place = place, .bar = &bar, .on_end = on_end, .user = self};
 	enum outcome outcome;
 
 	if (fstat(self->to_fd, &st)) return fail_at(self->cli, "Cannot look at", self->to);
 	backup_place_text((uint64_t)st.st_dev, (uint64_t)st.st_ino, place);
 	bar_begin(&bar, "backup");
-	outcome = cli_keep(self->cli, &order);
+	outcome = cli_maintain(self->cli, &order);
 	bar_end(&bar);
 	return outcome == DONE ? write_rest(self) : outcome;
 }

@@ -12,18 +12,18 @@
 enum { ASK_EVERY_MS = 100, BUSY_WAIT_MS = 120000, STALL_WAIT_MS = 300000 };
 
 struct job {
-	struct keeping *keeping;
-	bool            asked, ended;
-	enum err        refused; /* by the last MAINTENANCE_START */
-	uint64_t        number, epoch, done, total;
+	struct maintenance *maintenance;
+	bool                asked, ended;
+	enum err            refused; /* by the last MAINTENANCE_START */
+	uint64_t            number, epoch, done, total;
 };
 
-struct keeping {
-	struct cli              *cli;
-	const struct keep_order *order;
-	struct job               jobs[SHARDS_MAX];
-	uint32_t                 count;
-	mono_us                  moved; /* when progress was last seen */
+struct maintenance {
+	struct cli                     *cli;
+	const struct maintenance_order *order;
+	struct job                      jobs[SHARDS_MAX];
+	uint32_t                        count;
+	mono_us                         moved; /* when progress was last seen */
 };
 
 uint64_t cli_number(const msgpack_object *map, const char *key)
@@ -38,7 +38,7 @@ static void fail(struct job *job, uint32_t shard, enum err err, const char *what
 	char message[200];
 
 	snprintf(message, sizeof message, "Shard %u: %s", shard, what ? what : err_message(err));
-	cli_fail(job->keeping->cli, err, message);
+	cli_fail(job->maintenance->cli, err, message);
 	job->ended = true;
 }
 
@@ -91,52 +91,52 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 	}
 	running = cli_member(reply->payload, "running");
 	done = cli_number(reply->payload, "done");
-	if (done != job->done) job->keeping->moved = time_mono();
+	if (done != job->done) job->maintenance->moved = time_mono();
 	job->done = done;
 	job->total = cli_number(reply->payload, "total");
 	if (running && running->type == MSGPACK_OBJECT_BOOLEAN && running->via.boolean) return;
 	job->ended = true;
-	job->keeping->moved = time_mono();
-	job->keeping->order->on_end(job->keeping->order->user, shard, code_read(reply->payload),
-	                            reply->payload);
+	job->maintenance->moved = time_mono();
+	job->maintenance->order->on_end(job->maintenance->order->user, shard, code_read(reply->payload),
+	                                reply->payload);
 }
 
-static void rpc(struct keeping *keeping, uint32_t shard, struct span args)
+static void rpc(struct maintenance *maintenance, uint32_t shard, struct span args)
 {
-	struct job      *job = &keeping->jobs[shard];
+	struct job      *job = &maintenance->jobs[shard];
 	struct call_spec request = {.message = job->asked ? MSG_MAINTENANCE_STATUS : MSG_MAINTENANCE_START,
 	                            .shard = &shard};
 	enum err         err;
 
 	if (job->ended) return;
 	if (!job->asked) request.args = args;
-	err = service_call(keeping->cli->service, &request, job->asked ? on_state : on_asked, job);
+	err = service_call(maintenance->cli->service, &request, job->asked ? on_state : on_asked, job);
 	if (err) fail(job, shard, err, NULL);
 }
 
 /* Shows the progress of all; false if all have ended. */
-static bool look(struct keeping *keeping)
+static bool look(struct maintenance *maintenance)
 {
 	uint64_t done = 0, total = 0;
 	bool     all_ended = true;
 
-	for (uint32_t i = 0; i < keeping->count; i++) {
-		const struct job *job = &keeping->jobs[i];
+	for (uint32_t i = 0; i < maintenance->count; i++) {
+		const struct job *job = &maintenance->jobs[i];
 		done += job->done;
 		total += job->total;
 		all_ended &= job->ended;
 	}
-	bar_show(keeping->order->bar, done, total);
+	bar_show(maintenance->order->bar, done, total);
 	return !all_ended;
 }
 
 /* Gives up on shards that stay busy, or whose job makes no progress. */
-static void give_up(struct keeping *keeping, mono_us now)
+static void give_up(struct maintenance *maintenance, mono_us now)
 {
-	int64_t waited = mono_since(now, keeping->moved).v / US_PER_MS;
+	int64_t waited = mono_since(now, maintenance->moved).v / US_PER_MS;
 
-	for (uint32_t i = 0; i < keeping->count; i++) {
-		struct job *job = &keeping->jobs[i];
+	for (uint32_t i = 0; i < maintenance->count; i++) {
+		struct job *job = &maintenance->jobs[i];
 		if (job->ended) continue;
 		if (!job->asked && waited > BUSY_WAIT_MS)
 			fail(job, i, ERR_RESOURCE_CONFLICT, "It is busy with another job.");
@@ -145,50 +145,50 @@ static void give_up(struct keeping *keeping, mono_us now)
 	}
 }
 
-static enum outcome ask_and_wait(struct keeping *keeping)
+static enum outcome ask_and_wait(struct maintenance *maintenance)
 {
 	struct timespec pause = {.tv_nsec = ASK_EVERY_MS * 1000000L};
 	struct buffer   args = {0};
 	msgpack_packer  packer = buffer_packer(&args);
 
 	msgpack_pack_array(&packer, ARGS_MAINTENANCE_START);
-	pack_text(&packer, keeping->order->what);
-	if (keeping->order->dir)
-		pack_text(&packer, keeping->order->dir);
+	pack_text(&packer, maintenance->order->what);
+	if (maintenance->order->dir)
+		pack_text(&packer, maintenance->order->dir);
 	else
 		msgpack_pack_nil(&packer);
-	if (keeping->order->place)
-		pack_text(&packer, keeping->order->place);
+	if (maintenance->order->place)
+		pack_text(&packer, maintenance->order->place);
 	else
 		msgpack_pack_nil(&packer);
-	if (args.failed) return cli_fail(keeping->cli, ERR_NO_MEMORY, NULL);
-	keeping->moved = time_mono();
+	if (args.failed) return cli_fail(maintenance->cli, ERR_NO_MEMORY, NULL);
+	maintenance->moved = time_mono();
 	for (;;) {
-		for (uint32_t i = 0; i < keeping->count; i++)
-			rpc(keeping, i, buffer_span(&args));
-		give_up(keeping, time_mono());
-		if (!look(keeping)) break;
+		for (uint32_t i = 0; i < maintenance->count; i++)
+			rpc(maintenance, i, buffer_span(&args));
+		give_up(maintenance, time_mono());
+		if (!look(maintenance)) break;
 		nanosleep(&pause, NULL);
 	}
 	buffer_free(&args);
-	return keeping->cli->err ? FAILED : DONE;
+	return maintenance->cli->err ? FAILED : DONE;
 }
 
-enum outcome cli_keep(struct cli *cli, const struct keep_order *order)
+enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order)
 {
-	struct keeping keeping = {.cli = cli, .order = order, .count = service_shards(cli->service)};
-	struct datadir datadir;
-	enum outcome   outcome;
-	enum err       err = datadir_open(cli->data, &datadir);
+	struct maintenance maintenance = {.cli = cli, .order = order, .count = service_shards(cli->service)};
+	struct datadir     datadir;
+	enum outcome       outcome;
+	enum err           err = datadir_open(cli->data, &datadir);
 
-	for (uint32_t i = 0; i < keeping.count; i++)
-		keeping.jobs[i].keeping = &keeping;
+	for (uint32_t i = 0; i < maintenance.count; i++)
+		maintenance.jobs[i].maintenance = &maintenance;
 	if (!err) err = datadir_lock_dir(datadir.run_fd, BUSY_WAIT_MS); /* until it is closed */
 	if (err == ERR_LOCKED)
 		outcome = cli_fail(cli, ERR_RESOURCE_CONFLICT,
 		                   "Another backup or verification is under way.");
 	else
-		outcome = err ? cli_fail(cli, err, NULL) : ask_and_wait(&keeping);
+		outcome = err ? cli_fail(cli, err, NULL) : ask_and_wait(&maintenance);
 	datadir_close(&datadir);
 	return outcome;
 }

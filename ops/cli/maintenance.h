@@ -4,7 +4,7 @@
 
 /* A job for the snapshotters of all shards of a running service. It is started on all at once, and the command continues only
  * after the last has ended. */
-struct keep_order {
+struct maintenance_order {
 	const char *what;        /* of the message MAINTENANCE_START */
 	const char *dir, *place; /* NULL: none; place: which directory that is, backup_place_text() */
 	struct bar *bar;
@@ -15,7 +15,7 @@ struct keep_order {
 };
 
 /* The service must be open. Failures of communication are the command's; those of a job only go to `on_end`. */
-enum outcome cli_keep(struct cli *cli, const struct keep_order *order);
+enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order);
 
 /* The number in a map; 0: missing. */
 uint64_t cli_number(const msgpack_object *map, const char *key);

@@ -213,12 +213,13 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 
 static enum outcome verify_online(struct verifying *self)
 {
-	struct keep_order order = {.what = "verify", .bar = &self->bar, .on_end = on_end, .user = self};
-	enum outcome      outcome = cli_open(self->cli);
+	struct maintenance_order order = {
+	    .what = "verify", .bar = &self->bar, .on_end = on_end, .user = self};
+	enum outcome outcome = cli_open(self->cli);
 
 	if (self->cli->err == ERR_NOT_RUNNING)
 		self->cli->err = ERR_LOCKED; /* the lock is held, but its holder does not answer */
-	return outcome == DONE ? cli_keep(self->cli, &order) : outcome;
+	return outcome == DONE ? cli_maintain(self->cli, &order) : outcome;
 }
 
 /* Both ---------------------------------------------------------------------------------------------------- */

@@ -239,7 +239,8 @@ static void commit_if_idle(struct life *life)
 static void ask_for_snapshot(struct life *life)
 {
 	uint64_t number;
-	enum err err = snapshotter_ask(store_keeper(life->store), KEEP_SNAPSHOT, span_of(NULL, 0), &number);
+	enum err err = snapshotter_ask(store_snapshotter(life->store), JOB_SNAPSHOT, span_of(NULL, 0),
+	                               &number);
 	must(!err || err == ERR_RESOURCE_CONFLICT);
 }
 
@@ -247,7 +248,7 @@ static void wait_for_snapshot(struct life *life)
 {
 	static struct snapshotter_state state;
 	for (;;) {
-		snapshotter_state(store_keeper(life->store), &state);
+		snapshotter_state(store_snapshotter(life->store), &state);
 		if (!state.running) break;
 		usleep(200);
 	}

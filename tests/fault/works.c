@@ -132,16 +132,17 @@ static bool says(struct story *story, const char *what, unsigned number)
 
 /* Starts a job and waits for its end, while up to `rows` are written. `to`: the target of a backup, else
  * "". */
-static void run_job(struct store *store, enum keep what, const char *to, unsigned rows, struct story *story)
+static void run_job(struct store *store, enum snapshot_job what, const char *to, unsigned rows,
+                    struct story *story)
 {
 	struct snapshotter_state state = {.running = true};
 	uint64_t                 number;
 	int64_t                  end_ms = now_ms() + patience_ms(JOB_PATIENCE_MS);
-	story->err = snapshotter_ask(store_keeper(store), what, span_str(to), &number);
+	story->err = snapshotter_ask(store_snapshotter(store), what, span_str(to), &number);
 	while (!story->err && !story->stuck && state.running) {
 		if (rows && rows--) story->err = write_row(store, story);
 		usleep(JOB_LOOK_US);
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 		if (now_ms() > end_ms) story->stuck = true;
 	}
 	story->job = state.err;
@@ -197,26 +198,26 @@ static bool snapshots_are_sound(const struct test_dir *test_dir, enum work work)
 static void do_job(struct store *store, enum work work, const struct test_dir *test_dir,
                    const struct injection *injection, struct story *story)
 {
-	static const enum keep kinds[WORK_COUNT] = {[WORK_job_snapshot] = KEEP_SNAPSHOT,
-	                                            [WORK_job_backup] = KEEP_BACKUP,
-	                                            [WORK_job_verify] = KEEP_VERIFY};
-	struct injection       of_keeper = *injection;
-	char                   path[PATH_MAX] = "";
+	static const enum snapshot_job kinds[WORK_COUNT] = {[WORK_job_snapshot] = JOB_SNAPSHOT,
+	                                                    [WORK_job_backup] = JOB_BACKUP,
+	                                                    [WORK_job_verify] = JOB_VERIFY};
+	struct injection               of_keeper = *injection;
+	char                           path[PATH_MAX] = "";
 	of_keeper.newest_thread = true;
-	if (kinds[work] == KEEP_BACKUP) backup_dir(test_dir, "backup", path);
+	if (kinds[work] == JOB_BACKUP) backup_dir(test_dir, "backup", path);
 	inject_arm(&of_keeper);
 	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
 	story->fired = inject_fired();
 	inject_disarm();
 	enum err told = story->job;
 	if (story->err || story->stuck) return;
-	if (kinds[work] == KEEP_BACKUP) story->half = !backup_is_sound(test_dir, "backup", told == OK);
+	if (kinds[work] == JOB_BACKUP) story->half = !backup_is_sound(test_dir, "backup", told == OK);
 	if ((story->err = write_rows(store, story, ROWS_AFTER)) || story->stuck) return;
-	if (kinds[work] == KEEP_BACKUP) backup_dir(test_dir, "again", path);
+	if (kinds[work] == JOB_BACKUP) backup_dir(test_dir, "again", path);
 	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
 	if (story->err || story->stuck) return;
 	if (story->job) story->half = !says(story, "the next job fails too:", (unsigned)story->job);
-	if (kinds[work] == KEEP_BACKUP) story->half |= !backup_is_sound(test_dir, "again", true);
+	if (kinds[work] == JOB_BACKUP) story->half |= !backup_is_sound(test_dir, "again", true);
 	story->half |= !snapshots_are_sound(test_dir, work);
 	story->job = told;
 }
@@ -243,7 +244,7 @@ static int write_before(void *user)
 			must(!write_row(store, &story) && !story.stuck);
 			if (!preparing->snapshots || story.decided % SNAPSHOT_ROWS) continue;
 			must(!store_commit(store));
-			run_job(store, KEEP_SNAPSHOT, "", 0, &story);
+			run_job(store, JOB_SNAPSHOT, "", 0, &story);
 			must(!story.err && !story.job && !story.stuck);
 		}
 		if (life == 0 || preparing->stop) store_close(&store);

@@ -117,19 +117,19 @@ static void turn(uint32_t round)
 /* Starts the next job when the last one is done. Counts finished jobs. */
 static unsigned rpc(unsigned jobs, const char *dir)
 {
-	static const enum keep   kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
-	struct snapshotter_state state;
-	uint64_t                 number;
-	snapshotter_state(store_keeper(store), &state);
+	static const enum snapshot_job kinds[] = {JOB_SNAPSHOT, JOB_VERIFY, JOB_BACKUP};
+	struct snapshotter_state       state;
+	uint64_t                       number;
+	snapshotter_state(store_snapshotter(store), &state);
 	if (state.running) return jobs;
-	must(state.number == 0 || !state.err || state.what == KEEP_BACKUP);
-	if (kinds[jobs % 3] == KEEP_BACKUP) {
+	must(state.number == 0 || !state.err || state.what == JOB_BACKUP);
+	if (kinds[jobs % 3] == JOB_BACKUP) {
 		test_dir_remove(&elsewhere);
 		test_dir_make(&elsewhere);
 		must(realpath(elsewhere.path, (char *)(uintptr_t)dir));
 	}
-	must(!snapshotter_ask(store_keeper(store), kinds[jobs % 3],
-	                      span_str(kinds[jobs % 3] == KEEP_BACKUP ? dir : ""), &number));
+	must(!snapshotter_ask(store_snapshotter(store), kinds[jobs % 3],
+	                      span_str(kinds[jobs % 3] == JOB_BACKUP ? dir : ""), &number));
 	return jobs + 1;
 }
 

@@ -341,10 +341,10 @@ Test(late, a_snapshot_has_what_is_in_memory_alone)
 	add_bytes(ROUND / 2);
 	cr_assert_eq(store_commit(store), OK);
 	cr_assert(store_is_behind(store));
-	cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_of(NULL, 0), &number), OK);
+	cr_assert_eq(snapshotter_ask(store_snapshotter(store), JOB_SNAPSHOT, span_of(NULL, 0), &number), OK);
 	do {
 		usleep(1000);
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 	} while (state.running);
 	cr_assert_eq(state.err, OK);
 	cr_expect_eq(state.made.at.seq, store_durable_seq(store));

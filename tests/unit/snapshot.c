@@ -34,7 +34,7 @@ static struct snapshotter_state done(void)
 {
 	struct snapshotter_state state;
 	for (int i = 0; i < patience_ms(20000); i++) {
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 		if (!state.running) return state;
 		usleep(1000);
 	}
@@ -42,16 +42,16 @@ static struct snapshotter_state done(void)
 	return state;
 }
 
-static struct snapshotter_state make(enum keep what, const char *dir)
+static struct snapshotter_state make(enum snapshot_job what, const char *dir)
 {
 	uint64_t number;
-	cr_assert_eq(snapshotter_ask(store_keeper(store), what, span_str(dir), &number), OK);
+	cr_assert_eq(snapshotter_ask(store_snapshotter(store), what, span_str(dir), &number), OK);
 	return done();
 }
 
 static struct snapshot snap(void)
 {
-	struct snapshotter_state state = make(KEEP_SNAPSHOT, "");
+	struct snapshotter_state state = make(JOB_SNAPSHOT, "");
 	cr_assert_eq(state.err, OK, "code %d: %s", state.err, state.faults.texts[0]);
 	return state.made;
 }
@@ -110,7 +110,7 @@ Test(snapshot, two_are_kept_with_the_journal_since_the_older)
 	}
 	struct snapshotter_state state;
 	for (int i = 0; i < patience_ms(5000); i++) {
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 		if (state.snapshot_seq == made[3].at.seq) break;
 		usleep(1000);
 	}
@@ -190,11 +190,12 @@ Test(snapshot, of_changing_tables_is_the_state_of_one_record)
 	unsigned                 tries = 0;
 	do { /* repeats if the disk was too slow for many writes meanwhile */
 		first = store_durable_seq(store);
-		cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+		cr_assert_eq(snapshotter_ask(store_snapshotter(store), JOB_SNAPSHOT, span_str(""), &number),
+		             OK);
 		job = (struct snapshotter_state){.running = true};
 		while (job.running) {
 			write_some(&state);
-			snapshotter_state(store_keeper(store), &job);
+			snapshotter_state(store_snapshotter(store), &job);
 		}
 		cr_assert_eq(job.err, OK);
 	} while (job.made.at.seq <= first + 10 && ++tries < TRIES_MAX);
@@ -310,8 +311,8 @@ Test(snapshot, leaves_nothing_when_it_is_stopped)
 	at.snapshot_bytes_per_s = 100 << 10;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	save_all(1);
-	cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
-	cr_expect_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number),
+	cr_assert_eq(snapshotter_ask(store_snapshotter(store), JOB_SNAPSHOT, span_str(""), &number), OK);
+	cr_expect_eq(snapshotter_ask(store_snapshotter(store), JOB_SNAPSHOT, span_str(""), &number),
 	             ERR_RESOURCE_CONFLICT);
 	store_close(&store);
 	cr_expect_neq(faccessat(test_dir.fd, "snapshots/new", F_OK, 0), 0);
@@ -330,14 +331,14 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	open_small();
 	save_all(1);
 	uint64_t number;
-	cr_expect_eq(snapshotter_ask(store_keeper(store), KEEP_BACKUP, span_str("relative"), &number),
+	cr_expect_eq(snapshotter_ask(store_snapshotter(store), JOB_BACKUP, span_str("relative"), &number),
 	             ERR_INVALID_INPUT);
-	struct snapshotter_state state = make(KEEP_BACKUP, dir);
+	struct snapshotter_state state = make(JOB_BACKUP, dir);
 	cr_assert_eq(state.err, OK, "code %d", state.err);
 	size_t size = file_read(&elsewhere, "data.mdb", &bytes);
 	cr_expect_eq(size, state.made.bytes);
 	free(bytes);
-	cr_expect_eq(make(KEEP_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
+	cr_expect_eq(make(JOB_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
 	test_dir_remove(&elsewhere);
 }
 
@@ -361,7 +362,7 @@ Test(snapshot, left_unfinished_is_removed_and_foreign_files_stay)
 	cr_expect_neq(faccessat(test_dir.fd, "snapshots/new", F_OK, 0), 0);
 	cr_expect_eq(faccessat(test_dir.fd, "snapshots/README", F_OK, 0), 0);
 	cr_expect_eq(faccessat(test_dir.fd, "snapshots/kept/data.mdb", F_OK, 0), 0);
-	struct snapshotter_state state = make(KEEP_VERIFY, "");
+	struct snapshotter_state state = make(JOB_VERIFY, "");
 	cr_expect_eq(state.snapshots, 2);
 }
 
@@ -425,16 +426,16 @@ static void save_at(int64_t now, struct span name, int64_t value)
 
 static bool is_wanted(void)
 {
-	for (unsigned i = 0; i < 5000 && !snapshotter_wants_segment(store_keeper(store)); i++)
+	for (unsigned i = 0; i < 5000 && !snapshotter_wants_segment(store_snapshotter(store)); i++)
 		usleep(1000);
-	return snapshotter_wants_segment(store_keeper(store));
+	return snapshotter_wants_segment(store_snapshotter(store));
 }
 
 static struct snapshotter_state await_snapshots(unsigned count, uint64_t after_seq)
 {
 	struct snapshotter_state state;
 	for (unsigned i = 0; i < 10000; i++) {
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 		if (state.snapshots == count && state.snapshot_seq > after_seq) return state;
 		usleep(1000);
 	}
@@ -452,7 +453,7 @@ Test(snapshot, erased_data_disappears_from_snapshots_and_journal)
 	save_all(1);
 	uint64_t before = store_counters(store).seq;
 	usleep(1500000); /* the snapshotter has checked */
-	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "nothing was erased");
+	cr_expect(!snapshotter_wants_segment(store_snapshotter(store)), "nothing was erased");
 	save_at(1000, span_str("erased"), 1000);
 	for (unsigned i = 0; i < 2; i++) {
 		cr_assert(is_wanted());
@@ -464,13 +465,13 @@ Test(snapshot, erased_data_disappears_from_snapshots_and_journal)
 	struct snapshotter_state state = await_snapshots(2, before - 1);
 	for (unsigned i = 0; i < 5000 && state.journal_first_segment < 2; i++) {
 		usleep(1000);
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 	}
 	cr_expect_geq(state.journal_first_segment, 2);
 	save_at(2000, span_str("segment_begun"), 2000);
 	usleep(1500000);
-	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "the data has disappeared");
-	snapshotter_state(store_keeper(store), &state);
+	cr_expect(!snapshotter_wants_segment(store_snapshotter(store)), "the data has disappeared");
+	snapshotter_state(store_snapshotter(store), &state);
 	cr_expect_eq(state.snapshot_seq, before);
 	expect_all(1);
 }
@@ -483,6 +484,6 @@ Test(snapshot, an_erasure_waits_its_time)
 	save_at(1000, span_str("erased"), 1000);
 	usleep(1500000);
 	struct snapshotter_state state;
-	snapshotter_state(store_keeper(store), &state);
-	cr_expect(!snapshotter_wants_segment(store_keeper(store)) && state.snapshot_seq == seq);
+	snapshotter_state(store_snapshotter(store), &state);
+	cr_expect(!snapshotter_wants_segment(store_snapshotter(store)) && state.snapshot_seq == seq);
 }

@@ -105,13 +105,13 @@ static void expect_no_snapshot(void)
 {
 	struct snapshotter_state state = {.running = true};
 	uint64_t                 number;
-	cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	cr_assert_eq(snapshotter_ask(store_snapshotter(store), JOB_SNAPSHOT, span_str(""), &number), OK);
 	for (int i = 0; i < patience_ms(20000) && state.running; i++) {
 		usleep(1000);
-		snapshotter_state(store_keeper(store), &state);
+		snapshotter_state(store_snapshotter(store), &state);
 	}
 	cr_expect_eq(state.err, ERR_DAMAGED);
-	cr_expect(snapshotter_found_damage(store_keeper(store)));
+	cr_expect(snapshotter_found_damage(store_snapshotter(store)));
 }
 
 Test(store_distrust, after_a_snapshot_could_not_read_pages)

@@ -50,13 +50,13 @@ static void save_accounts(unsigned count)
 	cr_assert_eq(store_commit(store), OK);
 }
 
-static struct snapshotter_state keep(enum keep what)
+static struct snapshotter_state keep(enum snapshot_job what)
 {
 	struct snapshotter_state state;
 	uint64_t                 number;
-	cr_assert_eq(snapshotter_ask(store_keeper(store), what, span_of(NULL, 0), &number), OK);
-	for (snapshotter_state(store_keeper(store), &state); state.running;
-	     snapshotter_state(store_keeper(store), &state))
+	cr_assert_eq(snapshotter_ask(store_snapshotter(store), what, span_of(NULL, 0), &number), OK);
+	for (snapshotter_state(store_snapshotter(store), &state); state.running;
+	     snapshotter_state(store_snapshotter(store), &state))
 		usleep(1000);
 	cr_assert_eq(state.err, OK, "%s", err_code(state.err));
 	return state;
@@ -64,7 +64,7 @@ static struct snapshotter_state keep(enum keep what)
 
 static struct snapshot snap(void)
 {
-	return keep(KEEP_SNAPSHOT).made;
+	return keep(JOB_SNAPSHOT).made;
 }
 
 /* Two snapshots, and only the journal after the older one. */
@@ -489,7 +489,7 @@ Test(verify, keeps_no_faulty_snapshot)
 	struct snapshot sound = snap();
 	shop_save(store, TABLE_STATUS, key_span(&key), span_str("of no account"));
 	cr_assert_eq(store_commit(store), OK);
-	struct snapshotter_state state = keep(KEEP_VERIFY);
+	struct snapshotter_state state = keep(JOB_VERIFY);
 	cr_expect_gt(state.faults.count, 0);
 	cr_expect_gt(state.made.at.seq, sound.at.seq);
 	cr_expect_neq(snapshot_open_dir(test_dir.fd, &state.made, &fd), OK);

@@ -26,7 +26,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 {
 	bool paused;
 	engine->store = store;
-	engine->facts.snapshotter = store_keeper(store);
+	engine->facts.snapshotter = store_snapshotter(store);
 	engine->facts.sync_times = store_sync_times(store);
 	engine->channel = channel;
 	rates_open(&engine->rates);

@@ -10,13 +10,13 @@
 /* MAINTENANCE_START: asks the shard's snapshotter for a snapshot, a backup or a verification. It only begins it;
  * MAINTENANCE_STATUS reports the outcome. The directory of a backup is that of all shards; this shard's is shards/N in it. A
  * reader handles it, so that everything acknowledged before is in the tables that the snapshot is made of. */
-static bool keep_read(struct span text, enum keep *what)
+static bool job_read(struct span text, enum snapshot_job *what)
 {
 	static const char *const texts[] = {
-	    [KEEP_SNAPSHOT] = "snapshot", [KEEP_BACKUP] = "backup", [KEEP_VERIFY] = "verify"};
+	    [JOB_SNAPSHOT] = "snapshot", [JOB_BACKUP] = "backup", [JOB_VERIFY] = "verify"};
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
 		if (!span_is(text, texts[i])) continue;
-		*what = (enum keep)i;
+		*what = (enum snapshot_job)i;
 		return true;
 	}
 	return false;
@@ -41,15 +41,15 @@ static enum err look_at_place(const char *dir, struct span place, struct outcome
 
 enum err on_MAINTENANCE_START(struct request *request, struct outcome *outcome)
 {
-	struct span    dir = arg_span(&request->args[ARG_MAINTENANCE_START_dir]);
-	msgpack_packer pk = buffer_packer(outcome->payload);
-	enum keep      what;
-	uint64_t       number;
-	char           own[KEEP_DIR_MAX + 32] = "", whole[KEEP_DIR_MAX];
-	enum err       err = OK;
-	if (!keep_read(arg_span(&request->args[ARG_MAINTENANCE_START_what]), &what))
+	struct span       dir = arg_span(&request->args[ARG_MAINTENANCE_START_dir]);
+	msgpack_packer    pk = buffer_packer(outcome->payload);
+	enum snapshot_job what;
+	uint64_t          number;
+	char              own[BACKUP_DIR_MAX + 32] = "", whole[BACKUP_DIR_MAX];
+	enum err          err = OK;
+	if (!job_read(arg_span(&request->args[ARG_MAINTENANCE_START_what]), &what))
 		return refuse(outcome, REASON(WANTED, "what", .wanted = "one of snapshot, backup, verify"));
-	if ((what == KEEP_BACKUP) != (dir.size > 0))
+	if ((what == JOB_BACKUP) != (dir.size > 0))
 		return refuse(outcome,
 		              REASON(WANTED, "dir", .wanted = "a directory with backup, and absent else"));
 	if (dir.size)
