@@ -110,6 +110,23 @@ enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mar
 	return OK;
 }
 
+/* A whole marker of this very file that is clean, but not valid, means that the tables have changed since. */
+enum err clean_mark_flaw(int shard_fd, const char **flaw)
+{
+	struct stat st;
+	char        text[TEXT_MAX], file[64];
+	*flaw = NULL;
+	if (fstatat(shard_fd, mark, &st, 0) || st.st_size == 0) return OK; /* there is none */
+	enum err err = read_mark(shard_fd, text);
+	if (err) return err;
+	if (version_of(text) == 0) *flaw = "trust: the mark is damaged";
+	if (*flaw || fstatat(shard_fd, tables, &st, 0)) return OK;
+	snprintf(file, sizeof file, " device=%ju inode=%ju ", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	if (strstr(text, " state=clean ") && strstr(text, file))
+		*flaw = "tables: db/data.mdb is not what a clean stop has left";
+	return OK;
+}
+
 /* LMDB initialises an empty file, so the file and its inode can exist before it is opened. */
 static enum err make_tables(int shard_fd, struct stat *st)
 {

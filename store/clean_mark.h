@@ -20,6 +20,10 @@ enum clean_mark { CLEAN_MARK_NONE, CLEAN_MARK_OPEN, CLEAN_MARK_CLEAN };
 must_check enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mark);
 void                clean_mark_refusal(int shard_fd, char why[VERSION_TEXT]);
 
+/* What a marker that clean_mark_read() does not trust proves: `*flaw` is the sentence. NULL: nothing; so does one of
+ * another boot or file. */
+must_check enum err clean_mark_flaw(int shard_fd, const char **flaw);
+
 /* Writes the marker for db/data.mdb in its present state, creating the file if missing. Clean requires that no
  * process writes to the tables. */
 must_check enum err clean_mark_write(int shard_fd, bool clean);

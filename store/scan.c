@@ -115,6 +115,19 @@ static bool follows(const struct record *record, const struct position *at)
 	return record->seq == at->seq + 1 && record->chain_before == at->chain && record->epoch >= at->epoch;
 }
 
+enum err scan_first(struct scan *scan, uint64_t segment, struct position *at)
+{
+	struct record record;
+	enum err      err = load(scan, segment);
+	if (err || (err = at_place(scan, RECORD_ALIGN, &record))) return err;
+	*at = (struct position){.segment = segment,
+	                        .offset = RECORD_ALIGN,
+	                        .seq = record.seq - 1,
+	                        .epoch = record.epoch,
+	                        .chain = record.chain_before};
+	return OK;
+}
+
 enum err scan_check(struct scan *scan, const struct position *at)
 {
 	struct record record;

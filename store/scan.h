@@ -31,6 +31,9 @@ void scan_refusal(const struct scan *scan, char why[VERSION_TEXT]);
 void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment);
 void scan_end(struct scan *scan);
 
+/* The position before the first record of a segment, as that record states it. Errors: ERR_NOT_FOUND: it has none. */
+must_check enum err scan_first(struct scan *scan, uint64_t segment, struct position *at);
+
 /* Is the record before `at` there, with its seq and chain? Errors: ERR_DAMAGED: it is not. */
 must_check enum err scan_check(struct scan *scan, const struct position *at);
 

@@ -176,19 +176,19 @@ bool segment_number_read(const char *name, uint64_t *number)
 	return end == name + 20 && *number > 0;
 }
 
-static enum err list_segments(const struct journal_dir *dir, uint64_t bounds[2], uint64_t *count)
+enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last, uint64_t *count)
 {
 	uint64_t       number;
 	struct dirent *entry;
 	int            fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	bounds[0] = bounds[1] = *count = 0;
+	*first = *last = *count = 0;
 	if (!list && fd >= 0) close(fd);
 	if (!list) return ERR_IO;
 	while ((entry = readdir(list))) {
 		if (!segment_number_read(entry->d_name, &number)) continue;
-		if (!bounds[0] || number < bounds[0]) bounds[0] = number;
-		if (number > bounds[1]) bounds[1] = number;
+		if (!*first || number < *first) *first = number;
+		if (number > *last) *last = number;
 		++*count;
 	}
 	closedir(list);
@@ -197,19 +197,8 @@ static enum err list_segments(const struct journal_dir *dir, uint64_t bounds[2],
 
 enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
 {
-	uint64_t bounds[2], count;
-	enum err err = list_segments(dir, bounds, &count);
-	*first = bounds[0];
-	*last = bounds[1];
+	uint64_t count;
+	enum err err = segment_bounds(dir, first, last, &count);
 	if (err) return err;
 	return count && *last - *first + 1 != count ? ERR_DAMAGED : OK;
-}
-
-enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
-{
-	uint64_t bounds[2], count;
-	enum err err = list_segments(dir, bounds, &count);
-	*first = bounds[0];
-	*last = bounds[1];
-	return err;
 }

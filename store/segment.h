@@ -51,9 +51,8 @@ must_check enum err segment_delete(const struct journal_dir *dir, uint64_t numbe
 /* segment_delete() at the pace of `progress`. */
 must_check enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
-/* The lowest and highest existing number; both 0 if there is none. Nothing is changed: an unfinished file is removed
- * when the next segment is created. Errors: ERR_DAMAGED (a gap in the numbers). */
+/* The lowest and highest existing number, and how many there are; all 0 if there is none. Gaps are not checked. */
+must_check enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last,
+                                   uint64_t *count);
+/* The same without gaps. Errors: also ERR_DAMAGED: there is one. */
 must_check enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last);
-
-/* The same while the journal is being written: nothing is removed, and gaps are not checked. */
-must_check enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last);

@@ -55,13 +55,13 @@ static wall_us real_time(void)
 	return (wall_us){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
 }
 
-/* Survey -------------------------------------------------------------------------------------------------------- */
+/* Inventory ----------------------------------------------------------------------------------------------------- */
 
 struct inventory {
 	struct applied  at, late; /* of the live tables */
 	wall_us         erased;   /* service time of the last erasure; 0: none */
 	uint64_t        used_bytes;
-	uint64_t        first, last;          /* segments */
+	uint64_t        first, last, segments;
 	struct snapshot list[SNAPSHOTS_KEPT]; /* newest first */
 	unsigned        count;
 };
@@ -79,7 +79,9 @@ static enum err take_inventory(struct snapshotter *snapshotter, struct inventory
 	if (!err)
 		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, inventory->list,
 		                    &inventory->count, NULL);
-	return err ? err : segment_bounds(snapshotter->dir, &inventory->first, &inventory->last);
+	return err ? err
+	           : segment_bounds(snapshotter->dir, &inventory->first, &inventory->last,
+	                            &inventory->segments);
 }
 
 static void publish(struct snapshotter *snapshotter, const struct inventory *inventory)
@@ -94,9 +96,7 @@ static void publish(struct snapshotter *snapshotter, const struct inventory *inv
 	state->data_bytes = inventory->used_bytes;
 	if (known) state->free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	state->journal_first_segment = inventory->first;
-	state->journal_bytes = inventory->first ? (inventory->last - inventory->first + 1) *
-	                                              snapshotter->dir->segment_bytes
-	                                        : 0;
+	state->journal_bytes = inventory->segments * snapshotter->dir->segment_bytes;
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
