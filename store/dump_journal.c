@@ -6,6 +6,7 @@
 #include "store/dump_inside.h"
 
 #include "store/scan.h"
+#include "store/snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,12 +24,14 @@ struct gap {
 struct reading {
 	const struct dump_to *to;
 	uint64_t              from;
-	int                   dir_fd;
+	int                   shard_fd, dir_fd;
 	uint64_t             *numbers; /* of the segments, ascending */
 	size_t                count, room;
 	struct gap           *gaps; /* not yet classified */
 	size_t                gap_count, gap_room;
 	bool                  ended; /* the receiver wants no more lines */
+	bool                  bad;   /* the current line shows damage */
+	uint64_t              bad_lines;
 	bool                  begun; /* there was a record: `last` */
 	struct record         last;
 	struct arena          arena;
@@ -40,6 +43,7 @@ static void end_line(struct reading *self)
 {
 	buffer_text(&self->line, "}\n");
 	if (self->line.failed) self->err = ERR_NO_MEMORY;
+	self->bad_lines += self->bad;
 	if (!self->err && !self->ended)
 		self->ended = !self->to->line(self->to->user, buffer_span(&self->line));
 }
@@ -48,6 +52,13 @@ static void begin_line(struct reading *self)
 {
 	buffer_clear(&self->line);
 	buffer_byte(&self->line, '{');
+	self->bad = false;
+}
+
+static void add_damage(struct reading *self, const char *what)
+{
+	dump_word(&self->line, "damaged", what);
+	self->bad = true;
 }
 
 /* Segments -------------------------------------------------------------------------------------------------- */
@@ -96,7 +107,7 @@ static void show_segment(struct reading *self, uint64_t number, const char *what
 {
 	begin_line(self);
 	dump_count(&self->line, "segment", number);
-	dump_word(&self->line, "damaged", what);
+	add_damage(self, what);
 	end_line(self);
 }
 
@@ -110,9 +121,11 @@ static void show_gaps(struct reading *self, bool damaged)
 		dump_count(&self->line, "segment", self->gaps[i].segment);
 		dump_count(&self->line, "offset", self->gaps[i].offset);
 		dump_count(&self->line, "bytes", self->gaps[i].bytes);
-		dump_word(&self->line, damaged ? "damaged" : "unfinished",
-		          damaged ? "no whole record, where there was an acknowledged one"
-		                  : "no whole record, and none was missed: its write was cut off");
+		if (damaged)
+			add_damage(self, "no whole record, where there was an acknowledged one");
+		else
+			dump_word(&self->line, "unfinished",
+			          "no whole record, and none was missed: its write was cut off");
 		end_line(self);
 	}
 	self->gap_count = 0;
@@ -153,7 +166,8 @@ static void show_patches(struct buffer *out, const struct write *write)
 	buffer_byte(out, ']');
 }
 
-static void show_operation(struct buffer *out, const struct write *write)
+/* False: its key or value is malformed. */
+static bool show_operation(struct buffer *out, const struct write *write)
 {
 	static const char *const words[] = {
 	    [WRITE_PUT] = "put", [WRITE_DEL] = "delete", [WRITE_PATCH] = "patch"};
@@ -167,13 +181,14 @@ static void show_operation(struct buffer *out, const struct write *write)
 	dump_word(out, "op", words[write->kind]);
 	dump_word(out, "table", names[write->table]);
 	buffer_text(out, ",\"key\":");
-	dump_key(write->table, write->key, out);
+	bool fits = dump_key(write->table, write->key, out);
 	if (write->kind == WRITE_PUT) {
 		buffer_text(out, ",\"value\":");
-		dump_value(write->table, write->key, write->value, out);
+		if (!dump_value(write->table, write->key, write->value, out)) fits = false;
 	}
 	if (write->kind == WRITE_PATCH) show_patches(out, write);
 	buffer_byte(out, '}');
+	return fits;
 }
 
 static void show_operations(struct reading *self, const struct record *record)
@@ -184,14 +199,14 @@ static void show_operations(struct reading *self, const struct record *record)
 	enum err     err;
 	dump_begin(&self->line, "operations", '[');
 	while (!(err = record_next(&left, &self->arena, &write))) {
-		show_operation(&self->line, &write);
+		if (!show_operation(&self->line, &write)) self->bad = true;
 		count++;
 	}
 	buffer_byte(&self->line, ']');
 	arena_reset(&self->arena);
 	if (err == ERR_NO_MEMORY) self->err = err;
 	if (err != ERR_NOT_FOUND || count != record->operations)
-		dump_word(&self->line, "damaged", "operations of an unknown form, or too few of them");
+		add_damage(self, "operations of an unknown form, or too few of them");
 }
 
 static void show_record(struct reading *self, const struct record *record, bool stale)
@@ -220,8 +235,24 @@ static void show_lost(struct reading *self, const struct record *record)
 	dump_count(&self->line, "offset", record->offset);
 	dump_count(&self->line, "expected_seq", self->last.seq + 1);
 	dump_count(&self->line, "found_seq", record->seq);
-	dump_word(&self->line, "damaged", "this record does not follow the one before");
+	add_damage(self, "this record does not follow the one before");
 	end_line(self);
+}
+
+/* A journal may begin behind its first segment where a snapshot has what was before. `last` is the first record, if there
+ * is one, and says whose snapshots count. */
+static void judge_begin(struct reading *self)
+{
+	struct journal_dir dir = {.fd = self->dir_fd, .shard = self->last.shard};
+	struct snapshot    list[SNAPSHOTS_KEPT];
+	unsigned           count = SNAPSHOTS_KEPT;
+	bool               joined = false;
+	if (!self->count || self->numbers[0] == 1) return;
+	memcpy(dir.lineage, self->last.lineage, sizeof dir.lineage);
+	if (snapshot_list(self->shard_fd, &dir, list, &count, NULL)) count = 0;
+	for (unsigned i = 0; i < count; i++)
+		joined |= list[i].at.segment >= self->numbers[0];
+	if (!joined) show_segment(self, self->numbers[0] - 1, "missing, and no snapshot has what was before");
 }
 
 static void take_record(struct reading *self, const struct record *record)
@@ -234,6 +265,10 @@ static void take_record(struct reading *self, const struct record *record)
 		return;
 	}
 	bool lost = !follows && !self->gap_count;
+	if (!self->begun) {
+		self->last = *record;
+		judge_begin(self);
+	}
 	show_gaps(self, self->begun ? !follows : record->seq > 1);
 	if (lost) show_lost(self, record);
 	show_record(self, record, false);
@@ -296,9 +331,11 @@ static void read_segment(struct reading *self, uint64_t number)
 	struct stat st;
 	if (!has_known_version(self, number)) return;
 	segment_name(number, name);
-	int fd = openat(self->dir_fd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(self->dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		self->err = ERR_IO;
+		show_segment(self, number, "it cannot be read");
+	} else if (!S_ISREG(st.st_mode)) {
+		show_segment(self, number, "not a file");
 	} else if (st.st_size <= RECORD_ALIGN) {
 		show_segment(self, number, "too short for a segment");
 	} else {
@@ -323,16 +360,18 @@ static void read_all(struct reading *self)
 			show_segment(self, self->numbers[i - 1] + 1, "missing");
 		read_segment(self, self->numbers[i]);
 	}
+	if (!self->begun) judge_begin(self);
 	if (!self->ended && !self->err) show_gaps(self, false);
 }
 
 enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to)
 {
-	struct reading self = {.to = to, .from = from};
+	struct reading self = {.to = to, .from = from, .shard_fd = shard_fd};
 	self.dir_fd = openat(shard_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self.dir_fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	self.err = list_segments(&self);
 	if (!self.err) read_all(&self);
+	if (!self.err && !self.ended) self.err = dump_end(to, self.bad_lines);
 	close(self.dir_fd);
 	free(self.numbers);
 	free(self.gaps);

@@ -163,7 +163,7 @@ static bool show_part(struct buffer *out, const struct part *part, struct span *
 	return true;
 }
 
-void dump_key(enum table table, struct span key, struct buffer *out)
+bool dump_key(enum table table, struct span key, struct buffer *out)
 {
 	const char *layout = tables[table].layout;
 	struct span left = key;
@@ -173,7 +173,8 @@ void dump_key(enum table table, struct span key, struct buffer *out)
 	buffer_byte(out, '{');
 	while (fits && next_part(&layout, &part))
 		fits = show_part(out, &part, &left);
-	if (!fits || left.size) {
+	fits = fits && !left.size;
+	if (!fits) {
 		/* Malformed. Its bytes may be ones that are hidden elsewhere. */
 		out->size = out->failed ? out->size : began;
 		buffer_byte(out, '{');
@@ -181,19 +182,22 @@ void dump_key(enum table table, struct span key, struct buffer *out)
 		dump_count(out, "hidden_bytes", key.size);
 	}
 	buffer_byte(out, '}');
+	return fits;
 }
 
-void dump_value(enum table table, struct span key, struct span value, struct buffer *out)
+bool dump_value(enum table table, struct span key, struct span value, struct buffer *out)
 {
 	size_t began = out->size;
 	buffer_byte(out, '{');
-	if (!tables[table].value(out, key, value)) {
+	bool fits = tables[table].value(out, key, value);
+	if (!fits) {
 		out->size = out->failed ? out->size : began;
 		buffer_byte(out, '{');
 		dump_word(out, "damaged", "not of the form of its table");
 		dump_count(out, "hidden_bytes", value.size);
 	}
 	buffer_byte(out, '}');
+	return fits;
 }
 
 /* Writing --------------------------------------------------------------------------------------------------- */

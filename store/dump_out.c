@@ -12,6 +12,15 @@
 
 enum { HEX_PIECE = 64 };
 
+enum err dump_end(const struct dump_to *to, uint64_t lines)
+{
+	if (!lines) return OK;
+	if (to->why)
+		snprintf(to->why, VERSION_TEXT, "Damage is shown in %" PRIu64 " %s, as \"damaged\".", lines,
+		         lines == 1 ? "line" : "lines");
+	return ERR_DAMAGED;
+}
+
 void dump_item(struct buffer *out)
 {
 	uint8_t last = out->size ? out->at[out->size - 1] : '[';

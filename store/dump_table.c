@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SIZE_BYTES = 4, PART_KEY_BYTES = 2 };
@@ -16,6 +17,8 @@ struct dumping {
 	enum table            table;
 	struct span           prefix;
 	bool                  ended; /* the receiver wants no more lines */
+	bool                  bad;   /* the current line shows damage */
+	uint64_t              bad_lines;
 	struct buffer         line, whole;
 	/* The PARTED value being joined: its key, its size, the number of parts so far. */
 	uint8_t  key[KEY_BYTES_MAX];
@@ -30,13 +33,14 @@ static void begin_line(struct dumping *self, struct span key)
 	buffer_byte(&self->line, '{');
 	dump_word(&self->line, "table", table_name(self->table));
 	buffer_text(&self->line, ",\"key\":");
-	dump_key(self->table, key, &self->line);
+	self->bad = !dump_key(self->table, key, &self->line);
 }
 
 static enum err end_line(struct dumping *self)
 {
 	buffer_text(&self->line, "}\n");
 	if (self->line.failed) return ERR_NO_MEMORY;
+	self->bad_lines += self->bad;
 	self->ended = !self->to->line(self->to->user, buffer_span(&self->line));
 	return OK;
 }
@@ -45,7 +49,7 @@ static enum err show_value(struct dumping *self, struct span key, struct span va
 {
 	begin_line(self, key);
 	buffer_text(&self->line, ",\"value\":");
-	dump_value(self->table, key, value, &self->line);
+	if (!dump_value(self->table, key, value, &self->line)) self->bad = true;
 	return end_line(self);
 }
 
@@ -53,6 +57,7 @@ static enum err show_damage(struct dumping *self, struct span key, const char *w
 {
 	begin_line(self, key);
 	dump_word(&self->line, "damaged", what);
+	self->bad = true;
 	dump_count(&self->line, "hidden_bytes", size);
 	return end_line(self);
 }
@@ -136,10 +141,12 @@ static enum err walk(struct dumping *self)
 /* A shard's own tables, or those of a snapshot's or backup's directory. */
 static enum err open_tables(int shard_fd, struct db **db)
 {
-	int      fd = openat(shard_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int      at = fd < 0 ? shard_fd : fd;
-	enum err err = fd < 0 && errno != ENOENT ? ERR_IO : OK;
-	if (!err && faccessat(at, "data.mdb", F_OK, 0)) err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	struct stat st;
+	int         fd = openat(shard_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int         at = fd < 0 ? shard_fd : fd;
+	enum err    err = fd < 0 && errno != ENOENT ? ERR_IO : OK;
+	if (!err && fstatat(at, "data.mdb", &st, 0)) err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	if (!err && !S_ISREG(st.st_mode)) err = ERR_DAMAGED; /* a pipe would never end */
 	if (!err) err = db_open_still(at, db);
 	if (fd >= 0) close(fd);
 	return err;
@@ -165,6 +172,7 @@ enum err dump_table(int shard_fd, enum table table, struct span prefix, const st
 		if (!(err = judge_version(&self))) err = walk(&self);
 		db_reader_end(self.reader);
 	}
+	if (!err && !self.ended) err = dump_end(to, self.bad_lines);
 	db_reader_close(&self.reader);
 	db_close(&db);
 	arena_free(&arena);

@@ -1,9 +1,9 @@
 /* Prints the files of a shard for people. A separate process does it, because damage may kill the reader:
  *   actor dump N --data DIR/shards/N [--from SEQ]                 its journal
  *   actor dump N --data DIR/shards/N --table NAME [--from PREFIX] one table
- * Lines of JSON go to standard output. A failure is {"code","message"} on standard error, with status 1. A closed pipe is no
- * failure. The directory is that of a shard, or a copy of one. Nothing in it is changed. The process holds its locks, so that
- * it cannot be served meanwhile. */
+ * Lines of JSON go to standard output. A failure is {"code","message"} on standard error, with status 1; so is damage, after
+ * everything that can be shown. A closed pipe is no failure. The directory is that of a shard, or a copy of one. Nothing in it
+ * is changed. The process holds its locks, so that it cannot be served meanwhile. */
 #include "actors/roles.h"
 #include "actors/rt/datadir.h"
 #include "schemas/json.h"
@@ -63,17 +63,16 @@ static enum err end_lines(enum err err)
 	return !err && failed && errno != EPIPE ? ERR_IO : err;
 }
 
-static char                 version_why[VERSION_TEXT];
-static const struct dump_to out = {.line = print_line, .why = version_why};
+static char                 sentence[VERSION_TEXT];
+static const struct dump_to out = {.line = print_line, .why = sentence};
 
 static int dump_records(int shard_fd, const char *from)
 {
 	uint64_t seq = from ? strtoull(from, NULL, 10) : 0;
 	enum err err = end_lines(dump_journal(shard_fd, seq, &out));
 	if (!err) return 0;
-	return refuse(err, span_str(err == ERR_NOT_FOUND     ? "There is no journal in this directory."
-	                            : err == ERR_UNSUPPORTED ? version_why
-	                                                     : ""));
+	return refuse(err,
+	              span_str(err == ERR_NOT_FOUND ? "There is no journal in this directory." : sentence));
 }
 
 static int refuse_table(void)
@@ -105,11 +104,10 @@ static int dump_rows(int shard_fd, const struct options *options)
 		return refuse_prefix(table);
 	enum err err = end_lines(dump_table(shard_fd, table, key_span(&prefix), &out));
 	if (!err) return 0;
-	return refuse(err,
-	              span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
-	                       : err == ERR_DAMAGED ? "The tables are damaged: db/data.mdb cannot be read."
-	                       : err == ERR_UNSUPPORTED ? version_why
-	                                                : ""));
+	return refuse(err, span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
+	                            : err == ERR_DAMAGED && !sentence[0]
+	                                ? "The tables are damaged: db/data.mdb cannot be read."
+	                                : sentence));
 }
 
 int dump_main(const struct options *options)
@@ -123,6 +121,9 @@ int dump_main(const struct options *options)
 	if (err == ERR_LOCKED)
 		return refuse(err, span_str("A running service holds this directory: stop it, "
 		                            "or dump a copy of the directory."));
-	if (err) return refuse(err, span_str("The locks of this directory cannot be taken."));
+	if (err) {
+		snprintf(sentence, sizeof sentence, "The locks of this directory cannot be taken: %m.");
+		return refuse(err, span_str(sentence));
+	}
 	return options->table ? dump_rows(shard_fd, options) : dump_records(shard_fd, options->from);
 }

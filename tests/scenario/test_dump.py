@@ -15,7 +15,7 @@ from rewards import offer
 from rules import put_rule
 from scans import scan
 from shop import Shop, new_id
-from test_verify import SEGMENT_1, flip, records_in, tree
+from test_verify import SEGMENT_1, SEGMENT_2, flip, records_in, tree
 
 TABLES = re.findall(r'^T\(\d+, \w+, "(\w+)"', (ROOT / "store/tables.def").read_text(), re.M)
 URL = "https://hooks.example.com/in"
@@ -64,9 +64,15 @@ class Left:
     def run(self, *arguments):
         return self.service.run(*arguments, data=False)
 
-    def lines(self, *arguments):
+    def lines(self, *arguments, damaged=0):
+        """The lines of a dump. It fails in the end if some of them show damage."""
         done = self.run(*arguments)
-        assert (done.returncode, done.stderr) == (0, ""), done
+        if damaged:
+            said = json.loads(done.stderr)
+            assert (done.returncode, said["code"]) == (1, "DAMAGED"), done
+            assert said["message"] == f"Damage is shown in {damaged} {'line' if damaged == 1 else 'lines'}, as \"damaged\"."
+        else:
+            assert (done.returncode, done.stderr) == (0, ""), done
         for secret in self.secrets:
             assert secret not in done.stdout, arguments
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -199,7 +205,7 @@ def test_damage_is_shown_at_its_place(whole, tmp_path):
     records = records_in(segment)
     sound = whole.lines("journal", "dump", copy)
     flip(segment, records[4] + 95)
-    lines = whole.lines("journal", "dump", copy)
+    lines = whole.lines("journal", "dump", copy, damaged=1)
     assert [line for line in lines if "seq" in line] == [line for line in sound if line["offset"] != records[4]]
     [damage] = [line for line in lines if "damaged" in line]
     assert (damage["segment"], damage["offset"]) == (1, records[4])
@@ -208,7 +214,29 @@ def test_damage_is_shown_at_its_place(whole, tmp_path):
     lines = whole.lines("journal", "dump", copy)
     assert "unfinished" in lines[-1] and lines[-1]["offset"] == records[-1]
     os.truncate(segment, records[4] + 100)
-    assert any("damaged" in line for line in whole.lines("journal", "dump", copy))
+    lines = whole.run("journal", "dump", copy).stdout.splitlines()
+    assert [json.loads(line)["seq"] for line in lines if '"seq"' in line][:4] == [1, 2, 3, 4]
+    whole.lines("journal", "dump", copy, damaged=sum("damaged" in json.loads(line) for line in lines))
+
+
+def test_a_missing_or_unreadable_segment_is_shown(left, tmp_path):
+    """What can be read is shown. A first segment may be missing only where a snapshot has what was in it."""
+    copy = tmp_path / "copy"
+    shutil.copytree(left.place, copy)
+    one, two = copy / SEGMENT_1[len("shards/0/"):], copy / SEGMENT_2[len("shards/0/"):]
+    sound = left.lines("journal", "dump", copy)
+    two.rename(tmp_path / "two")
+    two.mkdir()
+    lines = left.lines("journal", "dump", copy, damaged=1)
+    assert lines == [*sound, {"segment": 2, "damaged": "not a file"}]
+    two.rmdir()
+    os.mkfifo(two)
+    assert left.lines("journal", "dump", copy, damaged=1) == lines
+    two.unlink()
+    (tmp_path / "two").rename(two)
+    one.unlink()
+    missing = {"segment": 1, "damaged": "missing, and no snapshot has what was before"}
+    assert left.lines("journal", "dump", copy, damaged=1) == [missing]
 
 
 def test_damaged_tables_do_not_crash_the_command(whole, tmp_path):
@@ -217,9 +245,8 @@ def test_damaged_tables_do_not_crash_the_command(whole, tmp_path):
     content = (copy / "db/data.mdb").read_bytes()
     at = content.rindex(b"Shop")
     flip(copy / "db/data.mdb", at)
-    done = whole.run("table", "dump", copy, "account")
-    assert done.returncode == 0
-    assert "damaged" in json.loads(done.stdout.splitlines()[0])
+    [row] = whole.lines("table", "dump", copy, "account", damaged=1)
+    assert row["damaged"] == "its checksum does not hold"
     os.truncate(copy / "db/data.mdb", 3 * 4096)
     done = whole.run("table", "dump", copy, "ledger")
     assert done.returncode == 1 and json.loads(done.stderr.splitlines()[-1])["code"] == "DAMAGED", done

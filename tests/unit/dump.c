@@ -12,6 +12,8 @@
 #include "store/subscription.h"
 
 #include <criterion/criterion.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct account_id account = {{'a', 1, 2, 3, 4, 5, 6, 7, 8, 9}};
 static const struct uuid       uuid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
@@ -263,11 +265,20 @@ static void begin_place(struct test_dir *test_dir)
 	store_close(&store);
 }
 
+/* A dump that has shown damage says so in the end. */
+static void expect_end(enum err err, const struct printed *lines, const char *why)
+{
+	bool shown = memmem(lines->all.at, lines->all.size, "\"damaged\"", 9);
+	cr_expect_eq(err, shown ? ERR_DAMAGED : OK, "%s", text_of(&lines->all));
+	cr_expect_eq(strstr(why, "Damage is shown in ") != NULL, shown, "%s", why);
+}
+
 static struct printed journal_of(const struct test_dir *test_dir, uint64_t from)
 {
 	struct printed lines = {.count = 0};
-	struct dump_to to = {take_line, &lines};
-	cr_assert_eq(dump_journal(test_dir->fd, from, &to), OK);
+	char           why[VERSION_TEXT] = "";
+	struct dump_to to = {take_line, &lines, why};
+	expect_end(dump_journal(test_dir->fd, from, &to), &lines, why);
 	return lines;
 }
 
@@ -322,17 +333,64 @@ Test(dump, distinguishes_a_torn_end_from_damage)
 	test_dir_remove(&test_dir);
 }
 
+/* The manifest of a snapshot as of a record in that segment. */
+static void write_snapshot(const struct test_dir *test_dir, uint64_t segment)
+{
+	struct shard_dir at = shop_place(test_dir, false);
+	struct snapshot  made = {.at = {.seq = 5, .segment = segment}, .shard = at.shard};
+	struct buffer    text = {0};
+	char             name[SNAPSHOT_NAME], path[64];
+	memcpy(made.lineage, at.lineage, sizeof made.lineage);
+	snapshot_manifest_write(&made, &text);
+	snapshot_name(made.at.seq, name);
+	snprintf(path, sizeof path, "snapshots/%s", name);
+	(void)!mkdirat(test_dir->fd, "snapshots", 0700);
+	cr_assert_eq(mkdirat(test_dir->fd, path, 0700), 0);
+	snprintf(path, sizeof path, "snapshots/%s/manifest", name);
+	file_write(test_dir, path, 0, buffer_span(&text));
+	buffer_free(&text);
+}
+
+Test(dump, misses_a_first_segment_that_no_snapshot_replaces)
+{
+	struct test_dir     test_dir;
+	struct store       *store;
+	struct store_report report;
+	begin_place(&test_dir);
+	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK); /* begins segment 2 */
+	struct row_key key = key_u64(account, RECORDS + 1);
+	shop_save(store, TABLE_LEDGER, key_span(&key), filler(1, 100));
+	store_close(&store);
+	struct printed whole = journal_of(&test_dir, 0);
+	cr_assert_eq(unlinkat(test_dir.fd, segment_1, 0), 0);
+	struct printed rest = journal_of(&test_dir, 0);
+	cr_expect_eq(whole.damaged, 0);
+	cr_expect_eq(rest.damaged, 1);
+	cr_expect_not_null(
+	    strstr(text_of(&rest.all), "{\"segment\":1,\"damaged\":\"missing, and no snapshot"));
+	cr_expect(rest.records >= 2 && rest.records < whole.records, "%u of %u", rest.records, whole.records);
+	write_snapshot(&test_dir, 2);
+	struct printed joined = journal_of(&test_dir, 0);
+	cr_expect_eq(joined.damaged, 0);
+	cr_expect_eq(joined.records, rest.records);
+	buffer_free(&whole.all), buffer_free(&rest.all), buffer_free(&joined.all);
+	test_dir_remove(&test_dir);
+}
+
 Test(dump, shows_a_table)
 {
 	struct test_dir test_dir;
 	struct row_key  prefix = {.size = 0};
 	begin_place(&test_dir);
 	struct printed lines = {.count = 0}, one = {.count = 0}, whole = {.count = 0};
-	struct dump_to to = {take_line, &lines}, to_one = {take_line, &one}, to_whole = {take_line, &whole};
-	cr_assert_eq(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to), OK);
+	char           why[VERSION_TEXT] = "";
+	struct dump_to to = {take_line, &lines, why}, to_one = {take_line, &one},
+	               to_whole = {take_line, &whole};
+	expect_end(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to), &lines, why);
+	cr_expect_str_eq(why, "Damage is shown in 12 lines, as \"damaged\"."); /* those rows are fillers */
 	cr_expect_eq(lines.count, RECORDS);
 	prefix = key_u64(account, 3);
-	cr_assert_eq(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to_one), OK);
+	expect_end(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to_one), &one, why);
 	cr_expect_eq(one.count, 1);
 	prefix = key_account(account);
 	cr_assert_eq(dump_table(test_dir.fd, TABLE_TEMPLATE, key_span(&prefix), &to_whole), OK);
