@@ -220,6 +220,7 @@ static void pack_integer(struct supply *supply, const struct field *field, msgpa
 	if (how == 32 && field->max < INT64_MAX) value++;
 	if (how >= 192) value %= 1000;
 	if (!strcmp(field->name, "balance_to_add")) ask->delta = value;
+	if (!strcmp(field->name, "bound")) ask->has_bound = true;
 	if (!strcmp(field->name, "instance")) value = 1 + how / 100; /* mostly of one life of the timer */
 	pack_int(packer, value);
 }

@@ -14,6 +14,7 @@ struct ask {
 	int          pass; /* the number of a valid id of ASK_PASSES; else -1 */
 	int64_t      delta;
 	bool         include_deleted;
+	bool         has_bound;     /* an erasure of passes below some number alone */
 	unsigned     token_account; /* the pass that the token names, if there is one */
 };
 

@@ -1,6 +1,6 @@
 /* A shard's engine with random commands of every message from a frontend, a command line, the timer and a
  * hostile peer, and with restarts: clean ones, and ones like after a kill. Properties: every call gets one
- * answer; a pass exists if and only if it was created and not deleted; its balance is the sum of the accepted
+ * answer; a pass exists if and only if it was created and neither deleted nor erased; its balance is the sum of the accepted
  * deltas; a restart changes no answer; the delivery queue in memory equals one built from the rows; and the
  * audit finds no fault. */
 #include "tests/fuzz/asks.h"
@@ -37,6 +37,7 @@ static bool              keeping;
 static struct arena      arena;
 static struct pass_model {
 	bool    is_live;
+	bool    is_unsure; /* an erasure that named a bound may have deleted it */
 	int64_t balance;
 } model[ASK_ACCOUNTS][ASK_PASSES];
 
@@ -93,11 +94,24 @@ static int64_t balance_of(const struct reply *reply)
 }
 
 /* An answer that shows whether the pass exists must agree with the model. */
-static void check_presence(const struct ask *ask, const struct pass_model *pass, enum err err)
+static void check_presence(const struct ask *ask, struct pass_model *pass, enum err err)
 {
-	if (ask->include_deleted) return;
-	if (err == OK) must(pass->is_live);
-	if (err == ERR_RESOURCE_NOT_FOUND && ask->message != MSG_PASS_EVENT) must(!pass->is_live);
+	bool is_missing = err == ERR_RESOURCE_NOT_FOUND;
+	if (ask->include_deleted || (err && !is_missing)) return;
+	if (pass->is_unsure) pass->is_live = !is_missing;
+	pass->is_unsure = false;
+	must(pass->is_live == !is_missing);
+}
+
+/* The live pass goes first. */
+static void note_erased(const struct ask *ask, struct pass_model *pass, enum err err)
+{
+	if (ask->has_bound) {
+		pass->is_unsure |= pass->is_live && !err;
+		return;
+	}
+	if (err == ERR_RESOURCE_NOT_FOUND) check_presence(ask, pass, err);
+	if (!err) pass->is_live = pass->is_unsure = false;
 }
 
 static void note_answer(const struct ask *ask, const struct reply *reply)
@@ -111,9 +125,9 @@ static void note_answer(const struct ask *ask, const struct reply *reply)
 	struct pass_model *pass = &model[ask->account][ask->pass];
 	switch (ask->message) {
 	case MSG_PASS_CREATE:
-		if (reply->err == ERR_RESOURCE_CONFLICT) must(pass->is_live);
+		if (reply->err == ERR_RESOURCE_CONFLICT) check_presence(ask, pass, OK);
 		if (reply->err) return;
-		must(!pass->is_live && balance_of(reply) == 0);
+		must((!pass->is_live || pass->is_unsure) && balance_of(reply) == 0);
 		*pass = (struct pass_model){.is_live = true};
 		return;
 	case MSG_PASS_LOYALTY:
@@ -130,6 +144,7 @@ static void note_answer(const struct ask *ask, const struct reply *reply)
 		check_presence(ask, pass, reply->err);
 		if (!reply->err) pass->is_live = false;
 		return;
+	case MSG_PASS_ERASE: note_erased(ask, pass, reply->err); return;
 	default: return;
 	}
 }
@@ -387,10 +402,14 @@ static void step_ask(struct supply *supply, uint8_t what)
 	                                       MSG_DELIVERY_RENDER};
 	enum message              message = what < 128   ? often[what % 8]
 	                                    : what < 152 ? deliver[what % 4]
-	                                    : what < 160 ? MSG_PASS_PAGE
+	                                    : what < 157 ? MSG_PASS_PAGE
+	                                    : what < 160 ? MSG_PASS_ERASE
 	                                                 : (enum message)(what % MSG_COUNT);
 	uint8_t                   how = supply_byte(supply);
-	if (message_row(message)->receiver == ROLE_SHARD) ask(supply, message, how, how / 2 % ASK_ACCOUNTS);
+	if (message_row(message)->receiver != ROLE_SHARD) return;
+	if (message == MSG_PASS_ERASE) settle(); /* its answer must not overtake the frontend's */
+	ask(supply, message, how, how / 2 % ASK_ACCOUNTS);
+	if (message == MSG_PASS_ERASE) settle();
 }
 
 static void drive(struct supply *supply)
