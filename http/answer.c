@@ -88,28 +88,6 @@ void answer_empty(struct exchange *exchange, int status)
 	finish(exchange, status, NULL, 0, status == 204 || status == 304 ? SIZE_MAX : 0);
 }
 
-struct span field_shown(struct span field)
-{
-	return utf8_cut(field, ERROR_FIELD_BYTES_MAX);
-}
-
-void error_body(struct buffer *out, enum err err, struct span field, struct span message,
-                struct span request_id)
-{
-	buffer_text(out, "{\"code\":\"");
-	buffer_text(out, err_code(err));
-	buffer_text(out, "\",\"message\":");
-	if (message.size == 0) message = span_str(field.at ? err_message_of_field(err) : err_message(err));
-	json_quote(message, out);
-	if (field.at) {
-		buffer_text(out, ",\"field\":");
-		json_quote(field_shown(field), out);
-	}
-	buffer_text(out, ",\"request_id\":");
-	json_quote(request_id, out);
-	buffer_byte(out, '}');
-}
-
 enum err answer_shown(const struct exchange *exchange, enum err err)
 {
 	if (err < ERR_INTERFACE_COUNT) return err;
@@ -147,7 +125,7 @@ void answer_error(struct exchange *exchange, enum err err, struct span field, st
 	if (status == 504) log_unknown(exchange, told);
 	if (told != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
-	error_body(body, told, field, message, exchange->id);
+	json_error(told, message, field, exchange->id, body);
 	answer_error_headers(exchange, status);
 	answer_text(exchange, status, json_type, buffer_span(body));
 }

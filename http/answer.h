@@ -33,11 +33,4 @@ void answer_empty(struct exchange *exchange, int status);
 /* Adds a header to the answer. `name` is static; `value` is copied and must be visible ASCII. */
 void answer_header(struct exchange *exchange, const char *name, struct span value);
 
-/* A field's name, cut between characters to what an error shows: a caller may send a megabyte. */
-struct span field_shown(struct span field);
-
-/* The body of an error, for answer_error() and h2o's own refusals. */
-void error_body(struct buffer *out, enum err err, struct span field, struct span message,
-                struct span request_id);
-
 const char *reason_phrase(int status);

@@ -181,7 +181,8 @@ static void remember_refusal(struct exchange *exchange, const struct refusal *re
 {
 	exchange->edge_field = nothing;
 	exchange->edge_message = keep_text(exchange, span_str(refusal->message));
-	if (refusal->field.at) exchange->edge_field = keep_text(exchange, field_shown(refusal->field));
+	if (refusal->field.at)
+		exchange->edge_field = keep_text(exchange, utf8_cut(refusal->field, ERROR_FIELD_BYTES_MAX));
 }
 
 /* Sends AUTH in place of the operation and names the operation. A missing function of the account is reported before errors of

@@ -353,6 +353,25 @@ void json_quote(struct span text, struct buffer *out)
 	buffer_byte(out, '"');
 }
 
+void json_error(enum err err, struct span message, struct span field, struct span request_id,
+                struct buffer *out)
+{
+	if (message.size == 0) message = span_str(field.at ? err_message_of_field(err) : err_message(err));
+	buffer_text(out, "{\"code\":");
+	json_quote(span_str(err_code(err)), out);
+	buffer_text(out, ",\"message\":");
+	json_quote(message, out);
+	if (field.at) {
+		buffer_text(out, ",\"field\":");
+		json_quote(utf8_cut(field, ERROR_FIELD_BYTES_MAX), out);
+	}
+	if (request_id.at) {
+		buffer_text(out, ",\"request_id\":");
+		json_quote(request_id, out);
+	}
+	buffer_byte(out, '}');
+}
+
 void json_text(const struct json *value, struct buffer *out)
 {
 	static const char *const words[] = {

@@ -66,6 +66,11 @@ void json_number(int64_t value, struct buffer *out);
 /* Appends `text` as a JSON string, quoted and escaped. */
 void json_quote(struct span text, struct buffer *out);
 
+/* An error as every interface prints it: {"code","message","field"?,"request_id"?}. `message` empty: the error's own.
+ * `field`, of which ERROR_FIELD_BYTES_MAX are shown, and `request_id`: at NULL: none. */
+void json_error(enum err err, struct span message, struct span field, struct span request_id,
+                struct buffer *out);
+
 /* Appends a msgpack value as JSON: map, array, str, int, bool, nil as themselves; bin is JSON text already and is
  * copied verbatim. Errors: ERR_MALFORMED (a key that is not str, a float, an ext). */
 must_check enum err json_render(const msgpack_object *value, struct buffer *out);

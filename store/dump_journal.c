@@ -5,10 +5,10 @@
  *   there is none                  the write of a record was cut off */
 #include "store/dump_inside.h"
 
+#include "store/file.h"
 #include "store/scan.h"
 #include "store/snapshot.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -83,11 +83,9 @@ static enum err list_segments(struct reading *self)
 {
 	uint64_t       number, *more;
 	struct dirent *entry;
-	enum err       err = OK;
-	int            fd = openat(self->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list && fd >= 0) close(fd);
-	if (!list) return ERR_IO;
+	DIR           *list;
+	enum err       err = file_list(self->dir_fd, ".", &list);
+	if (err) return ERR_IO;
 	while (!err && (entry = readdir(list))) {
 		if (!segment_number_read(entry->d_name, &number)) continue;
 		more = grown(self->numbers, self->count, &self->room, sizeof *more);

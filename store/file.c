@@ -3,7 +3,6 @@
 
 #include "schemas/crc32c.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -30,6 +29,15 @@ enum err file_open_dir(int parent, const char *name, int *fd)
 	if (mkdirat(parent, name, 0700) && errno != EEXIST) return failed();
 	*fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *fd < 0 ? ERR_IO : file_sync_dir(parent);
+}
+
+enum err file_list(int parent, const char *name, DIR **list)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*list = fd < 0 ? NULL : fdopendir(fd);
+	if (!*list && fd >= 0) close(fd);
+	if (*list) return OK;
+	return fd < 0 && errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 }
 
 enum err file_write_all(int fd, const void *bytes, size_t size, uint64_t offset)
@@ -171,17 +179,12 @@ void file_release(int fd, struct progress *progress)
 enum err file_remove_dir(int parent, const char *name)
 {
 	struct dirent *entry;
-	enum err       err = OK;
-	int            fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
-	DIR *list = fdopendir(fd);
-	if (!list) {
-		close(fd);
-		return ERR_IO;
-	}
+	DIR           *list;
+	enum err       err = file_list(parent, name, &list);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	while (!err && (entry = readdir(list)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			err = unlinkat(fd, entry->d_name, 0) && errno != ENOENT ? ERR_IO : OK;
+			err = unlinkat(dirfd(list), entry->d_name, 0) && errno != ENOENT ? ERR_IO : OK;
 	closedir(list);
 	if (err) return err;
 	return unlinkat(parent, name, AT_REMOVEDIR) && errno != ENOENT ? ERR_IO : OK;

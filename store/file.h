@@ -3,6 +3,8 @@
 #include "schemas/err.h"
 #include "store/progress.h"
 
+#include <dirent.h>
+
 /* File operations that are complete or return an error. Names are relative to an open directory. Errors: ERR_IO
  * (details in errno), ERR_STORAGE_FULL (no space), ERR_NOT_FOUND where named, ERR_NO_MEMORY, and ERR_STOPPED where
  * there is a `progress`, which may be NULL. */
@@ -10,6 +12,8 @@
 /* Opens a directory in `parent`, created durably if missing. */
 must_check enum err file_open_dir(int parent, const char *name, int *fd);
 must_check enum err file_sync_dir(int dir_fd);
+/* Begins to list a directory in `parent`; closedir() ends it. Errors: also ERR_NOT_FOUND. */
+must_check enum err file_list(int parent, const char *name, DIR **list);
 
 must_check enum err file_write_all(int fd, const void *bytes, size_t size, uint64_t offset);
 

@@ -7,7 +7,6 @@
 #include "store/file.h"
 #include "store/record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -180,11 +179,10 @@ enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t
 {
 	uint64_t       number;
 	struct dirent *entry;
-	int            fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR           *list;
+	enum err       err = file_list(dir->fd, ".", &list);
 	*first = *last = *count = 0;
-	if (!list && fd >= 0) close(fd);
-	if (!list) return ERR_IO;
+	if (err) return ERR_IO;
 	while ((entry = readdir(list))) {
 		if (!segment_number_read(entry->d_name, &number)) continue;
 		if (!*first || number < *first) *first = number;

@@ -4,10 +4,10 @@
 #include "store/shape.h"
 
 #include "schemas/entry.h"
+#include "store/file.h"
 #include "store/segment.h"
 #include "store/snapshot.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,14 +88,9 @@ static enum err judge_inside(int shard_fd, const struct entry *entry, struct sto
 	struct entry   one = {.name = path, .type = entry->inside, .use = entry->use, .inside = ENTRY_FILE};
 	struct dirent *next;
 	enum err       err = OK;
-	int            fd = openat(shard_fd, entry->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR           *list;
 	if (entry->inside == ENTRY_DIRECTORY) one.is_ours = is_any;
-	if (!list) {
-		err = fail(report, entry->name);
-		if (fd >= 0) close(fd);
-		return err;
-	}
+	if (file_list(shard_fd, entry->name, &list)) return fail(report, entry->name);
 	while (!err && (next = readdir(list))) {
 		if (!entry->is_ours(next->d_name)) continue;
 		snprintf(path, sizeof path, "%.60s/%s", entry->name, next->d_name);

@@ -3,7 +3,6 @@
 
 #include "store/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,12 +77,10 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 	struct snapshot one;
 	enum err        err = OK;
 	unsigned        max = *count;
-	int             fd = openat(all_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR            *names = fd < 0 ? NULL : fdopendir(fd);
+	DIR            *names;
 	*count = 0;
 	*rest = (struct rest){.broken = 0};
-	if (!names && fd >= 0) close(fd);
-	if (!names) return ERR_IO;
+	if (file_list(all_fd, ".", &names)) return ERR_IO;
 	while (!err && (entry = readdir(names))) {
 		if (!is_digits(entry->d_name)) continue;
 		err = read_one(all_fd, entry->d_name, dir, &one);
@@ -214,10 +211,8 @@ static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count
 {
 	struct dirent *entry;
 	enum err       err = OK;
-	int            fd = openat(all_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *names = fd < 0 ? NULL : fdopendir(fd);
-	if (!names && fd >= 0) close(fd);
-	if (!names) return ERR_IO;
+	DIR           *names;
+	if (file_list(all_fd, ".", &names)) return ERR_IO;
 	while (!err && (entry = readdir(names)))
 		if (!stays(entry->d_name, list, count, rest))
 			err = remove_one(all_fd, entry->d_name, progress);

@@ -297,17 +297,35 @@ static bool is_ours(const char *name)
 	return false;
 }
 
+static DIR *list_dir(int dir_fd, const char *name)
+{
+	int  fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0) close(fd);
+	return list;
+}
+
+bool datadir_is_empty(int dir_fd, const char *name)
+{
+	DIR           *list = list_dir(dir_fd, name);
+	struct dirent *entry;
+	bool           empty = true;
+
+	if (!list) return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+	while (empty && (entry = readdir(list)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	closedir(list);
+	return empty;
+}
+
 enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADIR_NAME])
 {
-	int            list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = list_fd < 0 ? NULL : fdopendir(list_fd);
+	DIR           *list = list_dir(dir_fd, ".");
 	struct dirent *entry;
 	enum err       err = OK;
 
-	if (!list) {
-		if (list_fd >= 0) close(list_fd);
-		return ERR_IO;
-	}
+	if (!list) return ERR_IO;
 	while (!err && (entry = readdir(list))) {
 		if (is_ours(entry->d_name) || (but && !strcmp(entry->d_name, but))) continue;
 		snprintf(stranger, DATADIR_NAME, "%.60s", entry->d_name);

@@ -62,6 +62,9 @@ must_check enum err datadir_read(int dir_fd, const char *name, size_t max, struc
 enum { DATADIR_NAME = 64 };
 must_check enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADIR_NAME]);
 
+/* Is a directory in `dir_fd` empty, or missing? False also: it cannot be read. */
+bool datadir_is_empty(int dir_fd, const char *name);
+
 /* Takes an OFD write lock on DIR/<name> for the life of the returned descriptor (close-on-exec). Waits at most `wait_ms`.
  * Errors: ERR_LOCKED, ERR_IO. */
 must_check enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd);

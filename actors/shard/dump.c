@@ -22,11 +22,8 @@ enum { LOCK_WAIT_MS = 500 };
 static int refuse(enum err err, struct span why)
 {
 	struct buffer line = {0};
-	buffer_text(&line, "{\"code\":");
-	json_quote(span_str(err_code(err)), &line);
-	buffer_text(&line, ",\"message\":");
-	json_quote(why.size ? why : span_str(err_message(err)), &line);
-	buffer_text(&line, "}\n");
+	json_error(err, why, span_of(NULL, 0), span_of(NULL, 0), &line);
+	buffer_byte(&line, '\n');
 	fwrite(line.at, 1, line.size, stderr);
 	buffer_free(&line);
 	return 1;

@@ -58,11 +58,7 @@ static void add_flag(struct buffer *line, const char *key, bool on)
 static int refuse(enum err err, const char *why)
 {
 	struct buffer line = {0};
-	buffer_text(&line, "{\"code\":");
-	json_quote(span_str(err_code(err)), &line);
-	buffer_text(&line, ",\"message\":");
-	json_quote(span_str(why[0] ? why : err_message(err)), &line);
-	buffer_byte(&line, '}');
+	json_error(err, span_str(why), span_of(NULL, 0), span_of(NULL, 0), &line);
 	print_line(&line);
 	return 1;
 }

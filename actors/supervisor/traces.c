@@ -3,7 +3,6 @@
 #include "actors/supervisor/traces.h"
 #include "actors/rt/datadir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,24 +35,6 @@ void traces_look(int dir_fd, struct traces *traces)
 	}
 }
 
-/* True also if it does not exist. */
-static bool is_empty(int dir_fd, const char *path)
-{
-	int            fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	bool           empty = true;
-
-	if (!list) {
-		if (fd >= 0) close(fd);
-		return is_missing(dir_fd, path);
-	}
-	while (empty && (entry = readdir(list)))
-		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-	closedir(list);
-	return empty;
-}
-
 /* A lock and a journal directory without a segment: what a shard creates before it changes anything. */
 static bool empty_shards(int dir_fd, const struct traces *traces)
 {
@@ -66,7 +47,7 @@ static bool empty_shards(int dir_fd, const struct traces *traces)
 		datadir_shard_path(i, "lock", path);
 		if (traces->shard[i].lock) (void)unlinkat(dir_fd, path, 0);
 		datadir_shard_path(i, NULL, path);
-		if (traces->shard[i].dir) empty = is_empty(dir_fd, path) && empty;
+		if (traces->shard[i].dir) empty = datadir_is_empty(dir_fd, path) && empty;
 	}
 	return empty;
 }

@@ -7,7 +7,6 @@
 #include "actors/rt/time.h"
 #include "ops/cli/maintenance.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,14 +26,6 @@ struct backing {
 	uint8_t        key[32];
 };
 
-static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
-{
-	char message[256];
-
-	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
-	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
-}
-
 /* The shards have their own working directories. */
 static enum outcome make_absolute(struct backing *self, const char *to)
 {
@@ -44,28 +35,12 @@ static enum outcome make_absolute(struct backing *self, const char *to)
 	if (*to == '/') {
 		size = snprintf(self->to, sizeof self->to, "%s", to);
 	} else {
-		if (!getcwd(here, sizeof here)) return fail_at(self->cli, "Cannot name", to);
+		if (!getcwd(here, sizeof here)) return cli_fail_at(self->cli, "Cannot name", to);
 		size = snprintf(self->to, sizeof self->to, "%s/%s", here, to);
 	}
 	if (size < 0 || (size_t)size >= sizeof self->to)
 		return cli_fail(self->cli, ERR_INVALID_INPUT, "The directory's name is too long.");
 	return DONE;
-}
-
-static bool is_empty(int dir_fd)
-{
-	int            fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	bool           empty = list != NULL;
-
-	while (empty && (entry = readdir(list)))
-		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-	if (list)
-		closedir(list);
-	else if (fd >= 0)
-		close(fd);
-	return empty;
 }
 
 static enum outcome open_target(struct backing *self, const char *to)
@@ -74,10 +49,10 @@ static enum outcome open_target(struct backing *self, const char *to)
 
 	if (outcome != DONE) return outcome;
 	self->made = mkdir(self->to, 0700) == 0;
-	if (!self->made && errno != EEXIST) return fail_at(self->cli, "Cannot make", self->to);
+	if (!self->made && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", self->to);
 	self->to_fd = open(self->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (self->to_fd < 0) return fail_at(self->cli, "Cannot open", self->to);
-	if (self->made || is_empty(self->to_fd)) return DONE;
+	if (self->to_fd < 0) return cli_fail_at(self->cli, "Cannot open", self->to);
+	if (self->made || datadir_is_empty(self->to_fd, ".")) return DONE;
 	close(self->to_fd); /* not made here: left unchanged */
 	self->to_fd = -1;
 	return cli_fail(self->cli, ERR_EXISTS,
@@ -93,7 +68,7 @@ static enum outcome make_directories(struct backing *self)
 		datadir_shard_path(i, NULL, path);
 		err = datadir_mkdir(self->to_fd, path);
 	}
-	return err ? fail_at(self->cli, "Cannot write to", self->to) : DONE;
+	return err ? cli_fail_at(self->cli, "Cannot write to", self->to) : DONE;
 }
 
 static void on_end(void *user, uint32_t shard, enum err err, const msgpack_object *state)
@@ -129,7 +104,7 @@ static enum outcome write_rest(struct backing *self)
 	if (!err) err = datadir_write(self->to_fd, "manifest", buffer_span(&text));
 	buffer_free(&text);
 	if (err == ERR_NO_MEMORY) return cli_fail(self->cli, err, NULL);
-	return err ? fail_at(self->cli, "Cannot write to", self->to) : DONE;
+	return err ? cli_fail_at(self->cli, "Cannot write to", self->to) : DONE;
 }
 
 static void take_away(struct backing *self)
@@ -164,7 +139,7 @@ static enum outcome describe(struct backing *self)
 		                err == ERR_OTHER_KEY
 		                    ? NULL
 		                    : "The data directory's identity or master.key cannot be read.");
-	if (fstat(self->datadir.fd, &owned)) return fail_at(self->cli, "Cannot look at", self->cli->data);
+	if (fstat(self->datadir.fd, &owned)) return cli_fail_at(self->cli, "Cannot look at", self->cli->data);
 	if (owned.st_uid != geteuid())
 		return cli_fail(
 		    self->cli, ERR_INVALID_INPUT,
@@ -187,7 +162,7 @@ static enum outcome copy(struct backing *self)
 	    .what = "backup", .dir = self->to, .place = place, .bar = &bar, .on_end = on_end, .user = self};
 	enum outcome outcome;
 
-	if (fstat(self->to_fd, &st)) return fail_at(self->cli, "Cannot look at", self->to);
+	if (fstat(self->to_fd, &st)) return cli_fail_at(self->cli, "Cannot look at", self->to);
 	backup_place_text((uint64_t)st.st_dev, (uint64_t)st.st_ino, place);
 	bar_begin(&bar, "backup");
 	outcome = cli_maintain(self->cli, &order);

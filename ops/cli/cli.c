@@ -288,16 +288,10 @@ static bool asks_for_help(const struct verb *verb, int argc, char **argv)
 static void print_failure(const struct cli *cli)
 {
 	struct buffer text = {0};
+	struct span   none = span_of(NULL, 0);
 
-	buffer_text(&text, "{\"code\":");
-	json_quote(span_str(err_code(cli->err)), &text);
-	buffer_text(&text, ",\"message\":");
-	json_quote(span_str(cli->message), &text);
-	if (*cli->field) {
-		buffer_text(&text, ",\"field\":");
-		json_quote(span_str(cli->field), &text);
-	}
-	buffer_text(&text, "}\n");
+	json_error(cli->err, span_str(cli->message), *cli->field ? span_str(cli->field) : none, none, &text);
+	buffer_byte(&text, '\n');
 	fwrite(text.at, 1, text.size, stderr);
 	buffer_free(&text);
 }

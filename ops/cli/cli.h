@@ -39,7 +39,10 @@ enum outcome cli_fail(struct cli *cli, enum err err, const char *message);
 /* The same for a field, whose name is cut to ERROR_FIELD_BYTES_MAX. */
 enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, const char *message);
 
-/* The same for a known cause, and its field if it has one. */
+/* FAILED, for a file or directory and errno: "`what` PATH: why." */
+enum outcome cli_fail_at(struct cli *cli, const char *what, const char *path);
+
+/* FAILED, for a known cause, and its field if it has one. */
 enum outcome cli_refuse(struct cli *cli, const struct reason *reason);
 
 /* Opens the service, unless it is open. FAILED: with a sentence that says why not. */

@@ -3,6 +3,7 @@
 #include "ops/cli/reach.h"
 #include "schemas/json.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
@@ -19,6 +20,14 @@ enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, co
 	snprintf(cli->message, sizeof cli->message, "%s", message);
 	snprintf(cli->field, sizeof cli->field, "%.*s", (int)field.size, (const char *)field.at);
 	return FAILED;
+}
+
+enum outcome cli_fail_at(struct cli *cli, const char *what, const char *path)
+{
+	char message[256];
+
+	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
+	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
 }
 
 enum outcome cli_refuse(struct cli *cli, const struct reason *reason)

@@ -29,14 +29,6 @@ struct restoring {
 	struct buffer   shards; /* each one's result, as JSON */
 };
 
-static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
-{
-	char message[256];
-
-	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
-	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
-}
-
 /* Backup --------------------------------------------------------------------------------------------------- */
 
 static enum outcome read_manifest(struct restoring *self)
@@ -46,7 +38,7 @@ static enum outcome read_manifest(struct restoring *self)
 	enum err      err;
 
 	self->from_fd = open(self->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (self->from_fd < 0) return fail_at(self->cli, "Cannot open the backup", self->from);
+	if (self->from_fd < 0) return cli_fail_at(self->cli, "Cannot open the backup", self->from);
 	if (!datadir_entry_fits(self->from_fd, "manifest", ENTRY_FILE, ENTRY_DATA, why) ||
 	    datadir_judge(self->from_fd, 0, why)) {
 		snprintf(message, sizeof message, "The backup's %s.", why);
@@ -159,11 +151,11 @@ static enum outcome look_at_target(struct restoring *self)
 	enum outcome             outcome = DONE;
 
 	if (fd < 0 && errno == ENOENT) return DONE;
-	if (fd < 0) return fail_at(self->cli, "Cannot open", self->cli->data);
+	if (fd < 0) return cli_fail_at(self->cli, "Cannot open", self->cli->data);
 	err = datadir_has_strangers(fd, DATADIR_RESTORING, stranger);
 	if (err)
 		outcome = err == ERR_EXISTS ? refuse_target(self, stranger)
-		                            : fail_at(self->cli, "Cannot read", self->cli->data);
+		                            : cli_fail_at(self->cli, "Cannot read", self->cli->data);
 	for (uint32_t i = 0; outcome == DONE && i < SHARDS_MAX * 3; i++) {
 		datadir_shard_path(i / 3, names[i % 3], path);
 		if (!faccessat(fd, path, F_OK, 0)) outcome = refuse_target(self, path);
@@ -177,9 +169,9 @@ static enum outcome take_target(struct restoring *self)
 	const char *data = self->cli->data;
 	enum err    err;
 
-	if (mkdir(data, 0700) && errno != EEXIST) return fail_at(self->cli, "Cannot make", data);
+	if (mkdir(data, 0700) && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", data);
 	self->dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (self->dir_fd < 0) return fail_at(self->cli, "Cannot open", data);
+	if (self->dir_fd < 0) return cli_fail_at(self->cli, "Cannot open", data);
 	if ((err = datadir_lock(self->dir_fd, "lock", 0, &self->lock_fd)))
 		return cli_fail(self->cli, err,
 		                err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
@@ -199,7 +191,7 @@ static enum outcome furnish(struct restoring *self)
 		datadir_shard_path(i, NULL, path);
 		err = datadir_mkdir(self->dir_fd, path);
 	}
-	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
+	return err ? cli_fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
 }
 
 static enum outcome finish(struct restoring *self)
@@ -208,7 +200,7 @@ static enum outcome finish(struct restoring *self)
 
 	if (!err) err = datadir_write_identity(self->dir_fd, &self->identity);
 	if (!err && (unlinkat(self->dir_fd, DATADIR_RESTORING, 0) || fsync(self->dir_fd))) err = ERR_IO;
-	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
+	return err ? cli_fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
 }
 
 /* Command ------------------------------------------------------------------------------------------------- */
