@@ -1,21 +1,15 @@
 /* Values of accounts, passes and scans. */
 #include "store/dump_inside.h"
 
-#include "schemas/body.h"
 #include "schemas/bytes.h"
 #include "schemas/states.h"
-#include "store/account_row.h"
-#include "store/card.h"
 #include "store/chunk.h"
 #include "store/db.h"
-#include "store/image.h"
 #include "store/issuing.h"
 #include "store/ledger.h"
-#include "store/reader_row.h"
 #include "store/scan_row.h"
 #include "store/status.h"
 #include "store/tally.h"
-#include "store/template_state.h"
 #include "store/text.h"
 
 #include <stdio.h>
@@ -76,51 +70,11 @@ bool dump_meta(struct buffer *out, struct span key, struct span value)
 
 /* Accounts -------------------------------------------------------------------------------------------------- */
 
-bool dump_account(struct buffer *out, struct span key, struct span value)
-{
-	struct account_row row;
-	(void)key;
-	if (account_row_read(value, &row)) return false;
-	dump_span(out, "name", row.name);
-	dump_flag(out, "rewards", row.rewards);
-	dump_flag(out, "webhooks", row.webhooks);
-	dump_flag(out, "suspended", row.suspended);
-	dump_count(out, "double_scan_window_seconds", row.double_scan_window_s);
-	dump_count(out, "rate_limit", row.rate_limit);
-	dump_count(out, "templates", row.template_count);
-	dump_time(out, "created", row.created);
-	return true;
-}
-
-bool dump_api_key(struct buffer *out, struct span key, struct span value)
-{
-	struct key_row row;
-	(void)key;
-	if (key_row_read(value, &row)) return false;
-	dump_hidden(out, "hash", sizeof row.hash);
-	dump_time(out, "created", row.created);
-	dump_time(out, "revoked", row.revoked);
-	return true;
-}
-
 bool dump_json(struct buffer *out, struct span key, struct span value)
 {
 	(void)key;
 	dump_text_of_json(out, "json", value);
 	return value.size > 0;
-}
-
-bool dump_template_state(struct buffer *out, struct span key, struct span value)
-{
-	struct template_use use;
-	(void)key;
-	if (template_use_read(value, &use)) return false;
-	dump_word(out, "state",
-	          use.state == TEMPLATE_USED      ? "used"
-	          : use.state == TEMPLATE_RETIRED ? "retired"
-	                                          : "deleted");
-	dump_count(out, "passes", use.passes);
-	return true;
 }
 
 bool dump_tally(struct buffer *out, struct span key, struct span value)
@@ -167,20 +121,6 @@ bool dump_hot(struct buffer *out, struct span key, struct span value)
 		show_hot(out, dump_u32_of(key) * HOT_PASSES + i, &pass);
 	}
 	buffer_byte(out, ']');
-	return true;
-}
-
-bool dump_body(struct buffer *out, struct span key, struct span value)
-{
-	struct body body;
-	(void)key;
-	if (body_open(value, &body)) return false;
-	dump_span(out, "pass_id", body.pass_id);
-	dump_hidden(out, "token", sizeof body.token);
-	dump_text_of_json(out, "visible", body.visible);
-	dump_text_of_json(out, "hidden", body.hidden);
-	dump_text_of_json(out, "appearance", body.appearance);
-	dump_span(out, "creation_error", body.creation_error);
 	return true;
 }
 
@@ -265,20 +205,7 @@ bool dump_image_part(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-bool dump_image(struct buffer *out, struct span key, struct span value)
-{
-	struct image image;
-	(void)key;
-	if (image_read(value, &image)) return false;
-	dump_hex(out, "sha256", span_of(image.hash, sizeof image.hash));
-	dump_count(out, "bytes", image.size);
-	dump_count(out, "width", image.width);
-	dump_count(out, "height", image.height);
-	dump_time(out, "fetched", image.fetched);
-	return true;
-}
-
-/* Scans, readers, cards ------------------------------------------------------------------------------------- */
+/* Scans and readers ----------------------------------------------------------------------------------------- */
 
 bool dump_scans(struct buffer *out, struct span key, struct span value)
 {
@@ -315,57 +242,9 @@ bool dump_scan_tally(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-bool dump_reader(struct buffer *out, struct span key, struct span value)
-{
-	struct reader_row row;
-	(void)key;
-	if (reader_row_read(value, &row)) return false;
-	dump_count(out, "number", row.number);
-	dump_count(out, "scans", row.scans);
-	return true;
-}
-
 bool dump_reader_id(struct buffer *out, struct span key, struct span value)
 {
 	(void)key;
 	dump_span(out, "id", value);
 	return true;
-}
-
-bool dump_reader_name(struct buffer *out, struct span key, struct span value)
-{
-	struct reader_row row;
-	(void)key;
-	if (reader_name_read(value, &row)) return false;
-	dump_count(out, "number", row.number);
-	dump_span(out, "name", row.name);
-	dump_time(out, "named_at", row.named_at);
-	return true;
-}
-
-bool dump_card(struct buffer *out, struct span key, struct span value)
-{
-	struct card card;
-	(void)key;
-	if (card_read(value, &card)) return false;
-	dump_flag(out, "linked", card.linked);
-	dump_time(out, "created", card.created);
-	dump_span(out, "code", card.code);
-	return true;
-}
-
-bool dump_card_code(struct buffer *out, struct span key, struct span value)
-{
-	struct card card;
-	(void)key;
-	if (card_code_read(value, &card)) return false;
-	dump_count(out, "pass", card.pass_number);
-	dump_uuid(out, "card", card.id);
-	return true;
-}
-
-bool dump_card_pass(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	return dump_u32(out, "pass", value);
 }

@@ -10,70 +10,8 @@
 #include "store/expiry.h"
 #include "store/idempotency.h"
 #include "store/notification.h"
-#include "store/redemption.h"
-#include "store/reward.h"
-#include "store/rule.h"
 
-/* Rewards --------------------------------------------------------------------------------------------------- */
-
-bool dump_reward(struct buffer *out, struct span key, struct span value)
-{
-	struct reward row;
-	(void)key;
-	if (reward_read(value, &row)) return false;
-	dump_span(out, "slug", row.slug);
-	dump_word(out, "status", reward_status_text(row.status));
-	dump_count(out, "version", row.version);
-	dump_time(out, "created", row.created);
-	dump_time(out, "updated", row.updated);
-	dump_count(out, "assigned", row.assigned);
-	dump_count(out, "assigned_newest", row.assigned_newest);
-	dump_uuid(out, "family_id", row.family_id);
-	return true;
-}
-
-bool dump_family(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	return dump_u32(out, "family", value);
-}
-
-bool dump_reward_version(struct buffer *out, struct span key, struct span value)
-{
-	struct reward_version row;
-	(void)key;
-	if (reward_version_read(value, &row)) return false;
-	dump_uuid(out, "id", row.id);
-	dump_uuid(out, "family_id", row.family_id);
-	dump_word(out, "status", reward_status_text(row.status));
-	dump_word(out, "kind", reward_kind_text(row.kind));
-	dump_span(out, "slug", row.slug);
-	dump_span(out, "name", row.name);
-	dump_span(out, "description", row.description);
-	dump_flag(out, "repeat_assignment", row.repeat_assignment);
-	dump_count(out, "redemption_allowance", row.redemption_allowance);
-	dump_count(out, "assignment_limit", row.assignment_limit);
-	dump_word(out, "expiration", expiration_kind_text(row.expiration));
-	dump_count(out, "window_seconds", row.window_seconds);
-	dump_time(out, "fixed_end", row.fixed_end);
-	dump_time(out, "created", row.created);
-	dump_time(out, "made", row.made);
-	return true;
-}
-
-bool dump_reward_tally(struct buffer *out, struct span key, struct span value)
-{
-	struct reward_tally tally;
-	(void)key;
-	if (reward_tally_read(value, &tally)) return false;
-	dump_count(out, "families", tally.families);
-	dump_count(out, "rewards", tally.rewards);
-	dump_count(out, "entitlements", tally.entitlements);
-	dump_count(out, "redeemed", tally.redeemed);
-	dump_count(out, "replaced", tally.replaced);
-	dump_count(out, "open", tally.open);
-	return true;
-}
+/* Entitlements ---------------------------------------------------------------------------------------------- */
 
 bool dump_entitlement(struct buffer *out, struct span key, struct span value)
 {
@@ -101,25 +39,6 @@ bool dump_ends(struct buffer *out, struct span key, struct span value)
 	if (value.size != EXPIRY_BYTES) return false;
 	dump_count(out, "count", get_le64(value.at));
 	return true;
-}
-
-bool dump_redemption(struct buffer *out, struct span key, struct span value)
-{
-	struct redemption row;
-	(void)key;
-	if (redemption_read(value, &row)) return false;
-	dump_count(out, "amount", row.amount);
-	dump_count(out, "remaining", row.remaining);
-	dump_time(out, "created", row.created);
-	dump_span(out, "context", row.context);
-	dump_span(out, "note", row.note);
-	return true;
-}
-
-bool dump_held(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	return dump_u32(out, "count", value);
 }
 
 /* Webhooks -------------------------------------------------------------------------------------------------- */
@@ -208,28 +127,7 @@ bool dump_idempotency(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-bool dump_idempotency_order(struct buffer *out, struct span key, struct span value)
-{
-	struct idempotency_order row;
-	(void)key;
-	if (idempotency_order_read(value, &row)) return false;
-	dump_hidden(out, "key_hash", sizeof row.key);
-	dump_time(out, "at", row.at);
-	return true;
-}
-
 /* Rules and notifications ----------------------------------------------------------------------------------- */
-
-bool dump_rule(struct buffer *out, struct span key, struct span value)
-{
-	struct rule_row row;
-	(void)key;
-	if (rule_row_read(value, &row)) return false;
-	dump_time(out, "created", row.created);
-	dump_time(out, "updated", row.updated);
-	dump_text_of_json(out, "rule", row.text);
-	return true;
-}
 
 bool dump_audience(struct buffer *out, struct span key, struct span value)
 {
@@ -305,10 +203,4 @@ bool dump_cleanup(struct buffer *out, struct span key, struct span value)
 	dump_time(out, "from", row.from);
 	dump_hex(out, "state", span_of(row.state, row.state_size));
 	return true;
-}
-
-bool dump_uses(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	return dump_u32(out, "count", value);
 }
