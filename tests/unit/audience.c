@@ -4,20 +4,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(audience);
 static const struct account_id account = {{'b'}}, after = {{'c'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(audience, .init = begin, .fini = end);
 
 Test(audience, is_read_as_it_was_put)
 {

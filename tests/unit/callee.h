@@ -38,14 +38,6 @@ static inline mono_us now(void)
 	return mono_after(time_mono(), later);
 }
 
-#define within_time(condition)                                                                 \
-	({                                                                                     \
-		bool held_ = false;                                                            \
-		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
-			usleep(1000);                                                          \
-		held_;                                                                         \
-	})
-
 static inline bool pump(void)
 {
 	return rpc_pump(rpc, now(), 16);

@@ -7,20 +7,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(cards);
 static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(cards, .init = begin, .fini = end);
 
 static struct card some(uint8_t tag, uint32_t pass_number, const char *code)
 {

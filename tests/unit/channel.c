@@ -34,15 +34,6 @@ static void end(void)
 
 TestSuite(channel, .init = begin, .fini = end);
 
-/* Repeats an expression for up to three seconds, until it is true. */
-#define within_time(condition)                                                                 \
-	({                                                                                     \
-		bool held_ = false;                                                            \
-		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
-			usleep(1000);                                                          \
-		held_;                                                                         \
-	})
-
 static void connect_both(void)
 {
 	cr_assert_eq(channel_bind(&router, endpoint), OK);

@@ -10,21 +10,9 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(cleanup);
 static const struct account_id account = {{'b'}}, other = {{'c'}};
 static uint8_t                 bytes[IMAGE_PART_BYTES];
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(cleanup, .init = begin, .fini = end);
 
 static bool is_left(struct cleanup row)
 {

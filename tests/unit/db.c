@@ -15,19 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct scratch s;
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(db, .init = begin, .fini = end);
+SCRATCH_SUITE(db);
 
 static const struct account_id account = {{1, 2, 3}};
 

@@ -240,6 +240,11 @@ static inline void begin_deliveries(unsigned shops, uint32_t leases_max)
 	cr_assert_eq(queue_load(&queue, s.view, leases_max, mono), OK);
 }
 
+static inline void begin_shops(void)
+{
+	begin_deliveries(SHOPS, 1000);
+}
+
 static inline void end_deliveries(void)
 {
 	queue_free(&queue);

@@ -10,19 +10,7 @@
 
 enum { KEY = 51, WAITING = 24, LEASED = 40, END = 72, KIND = EVENT_PASS_BALANCE_UPDATE };
 
-static struct scratch s;
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(delivery, .init = begin, .fini = end);
+SCRATCH_SUITE(delivery);
 
 static struct delivery some(enum delivery_zone zone, int64_t due, uint8_t event)
 {

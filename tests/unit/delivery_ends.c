@@ -6,12 +6,7 @@
 
 static const int64_t kept_us = DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC;
 
-static void begin(void)
-{
-	begin_deliveries(SHOPS, 1000);
-}
-
-TestSuite(delivery_ends, .init = begin, .fini = end_deliveries);
+TestSuite(delivery_ends, .init = begin_shops, .fini = end_deliveries);
 
 static void deliver_one(unsigned of)
 {

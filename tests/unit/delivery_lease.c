@@ -2,12 +2,7 @@
  * queue or have failed, and no command writes more than it can. */
 #include "tests/unit/deliveries.h"
 
-static void begin(void)
-{
-	begin_deliveries(SHOPS, 1000);
-}
-
-TestSuite(delivery_lease, .init = begin, .fini = end_deliveries);
+TestSuite(delivery_lease, .init = begin_shops, .fini = end_deliveries);
 
 static void facts_of(unsigned of, unsigned count)
 {

@@ -6,12 +6,7 @@
 
 enum { STEPS = 20000, OUTSTANDING_MAX = 256, RANDOM_SHOPS = 5, RANDOM_LEASES_MAX = 40 };
 
-static void begin(void)
-{
-	begin_deliveries(SHOPS, 1000);
-}
-
-TestSuite(delivery_queue, .init = begin, .fini = end_deliveries);
+TestSuite(delivery_queue, .init = begin_shops, .fini = end_deliveries);
 
 /* The queue and its rows ---------------------------------------------------------------------------------- */
 

@@ -4,12 +4,7 @@
 
 #include "schemas/histogram.h"
 
-static void begin(void)
-{
-	begin_deliveries(SHOPS, 1000);
-}
-
-TestSuite(delivery_report, .init = begin, .fini = end_deliveries);
+TestSuite(delivery_report, .init = begin_shops, .fini = end_deliveries);
 
 static void lease_one(unsigned of)
 {

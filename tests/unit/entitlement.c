@@ -9,19 +9,9 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(entitlement);
 static const struct account_id account = {{'a'}}, other = {{'b'}};
 enum { PASS = 7, FAMILY = 3 };
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-static void end(void)
-{
-	scratch_close(&s);
-}
-TestSuite(entitlement, .init = begin, .fini = end);
 
 static struct entitlement some(uint8_t tag, uint32_t family, int64_t expires)
 {

@@ -9,18 +9,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(expiry);
 static const struct account_id account = {{'a'}}, before = {{'Z'}}, after = {{'b'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-static void end(void)
-{
-	scratch_close(&s);
-}
-TestSuite(expiry, .init = begin, .fini = end);
 
 static void add(struct account_id to, int64_t at)
 {

@@ -8,21 +8,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(image);
 static const struct account_id account = {{'b'}}, other = {{'c'}};
 static const struct span       url = {(const uint8_t *)"https://a.example/l.png", 23};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(image, .init = begin, .fini = end);
 
 /* The bytes of an image, and its hash. */
 static uint8_t *some(size_t size, struct image *image)

@@ -7,20 +7,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(issuing);
 static const struct account_id account = {{'b'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(issuing, .init = begin, .fini = end);
 
 static struct issuing put(struct span logo, struct span banner)
 {

@@ -10,20 +10,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(notifications);
 static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(notifications, .init = begin, .fini = end);
 
 static struct notification some(uint8_t tag, const char *message)
 {

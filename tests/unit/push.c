@@ -9,7 +9,7 @@
 
 enum { PIECE = 1 << 12 };
 
-static struct scratch          s;
+SCRATCH_SUITE(push);
 static const struct account_id account = {{1, 2, 3}};
 static bool                    disk_failed; /* in the background; the waiting thread is notified once */
 
@@ -24,18 +24,6 @@ int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
 	errno = EIO;
 	return -1;
 }
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(push, .init = begin, .fini = end);
 
 static void commit_something(void)
 {

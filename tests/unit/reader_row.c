@@ -11,20 +11,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(reader_row);
 static const struct account_id before = {{'a'}}, account = {{'b'}}, after = {{'c'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(reader_row, .init = begin, .fini = end);
 
 static struct reader_row some(uint32_t number, const char *id, const char *name)
 {

@@ -14,21 +14,9 @@
 #define SECRET  "a secret, sealed: a nonce, as many bytes, and a tag --------"
 _Static_assert(sizeof SECRET - 1 == WEBHOOK_SEALED_BYTES, "as long as a sealed secret");
 
-static struct scratch          s;
+SCRATCH_SUITE(row_bytes);
 static const struct account_id account = {ACCOUNT};
 static const wall_us           early = {0x0102030405060708}, late = {0x1112131415161718};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(row_bytes, .init = begin, .fini = end);
 
 struct golden {
 	struct span key, value;

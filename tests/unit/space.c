@@ -8,20 +8,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(space);
 static const struct account_id account = {{1, 2, 3}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(space, .init = begin, .fini = end);
 
 static uint64_t pages_in_file(void)
 {

@@ -20,14 +20,6 @@ static struct channel       *child;
 static struct packet         packet;
 static msgpack_zone          zone;
 
-#define within_time(condition)                                                                 \
-	({                                                                                     \
-		bool held_ = false;                                                            \
-		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
-			usleep(1000);                                                          \
-		held_;                                                                         \
-	})
-
 static void begin(void)
 {
 	cr_assert(mkdtemp(dir));

@@ -50,6 +50,19 @@ void scratch_commit(struct scratch *scratch);
 void scratch_reopen(struct scratch *scratch); /* drops uncommitted writes */
 void scratch_close(struct scratch *scratch);
 
+/* A Criterion suite with a scratch store `s` for each test. */
+#define SCRATCH_SUITE(name)                       \
+	static struct scratch s;                  \
+	static void           begin_scratch(void) \
+	{                                         \
+		scratch_open(&s);                 \
+	}                                         \
+	static void end_scratch(void)             \
+	{                                         \
+		scratch_close(&s);                \
+	}                                         \
+	TestSuite(name, .init = begin_scratch, .fini = end_scratch)
+
 /* Opens a store with small segments; returns the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
 struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format);

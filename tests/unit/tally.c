@@ -6,20 +6,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(tally);
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(tally, .init = begin, .fini = end);
 
 static struct tally get(struct account_id of)
 {

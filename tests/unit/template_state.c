@@ -6,20 +6,8 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch          s;
+SCRATCH_SUITE(template_state);
 static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(template_state, .init = begin, .fini = end);
 
 static void put(struct account_id of, uint32_t number, enum template_state state)
 {

@@ -16,19 +16,7 @@
 
 enum { ROWS = 900, FLIPS_DEFAULT = 1500, SIZE_MAX_OF_ROW = 1200 };
 
-static struct scratch s;
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(walk, .init = begin, .fini = end);
+SCRATCH_SUITE(walk);
 
 static struct span key_of(unsigned i)
 {
