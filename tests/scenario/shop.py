@@ -1,5 +1,7 @@
 """A shop: one account with a key, templates and a client. Most tests begin with one."""
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from urllib.parse import quote
 
@@ -25,6 +27,22 @@ def template_file(loyalty_type="balance", **changes):
 
 def new_id(prefix="pass"):
     return f"{prefix}-{next(_number)}"
+
+
+def at_once(shop, number, request):
+    """Calls `request(client, n)` over `number` connections at once. Returns the answers."""
+    clients, barrier = [shop.service.client(shop.key) for _ in range(number)], threading.Barrier(number)
+
+    def send(n):
+        clients[n].connect()
+        barrier.wait(10)
+        return request(clients[n], n)
+
+    with ThreadPoolExecutor(number) as pool:
+        answers = list(pool.map(send, range(number)))
+    for client in clients:
+        client.close()
+    return answers
 
 
 def path_of(pass_id, suffix=""):

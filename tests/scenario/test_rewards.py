@@ -1,7 +1,6 @@
 """The rewards catalogue: every clause of the interface on creating, reading, editing and ending a reward."""
 import json
 import re
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,7 +8,7 @@ from harness import wait_for
 from retries import is_first, is_replay_of, new_key, once
 from rewards import NEVER, REWARDS, SHOWN, archive, edit, new_slug, offer, reward, reward_path, rewards_of, terms, try_offer
 from rules import assign, delete_rule, put_rule
-from shop import Shop
+from shop import Shop, at_once
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOT_FOUND, CONFLICT, BAD = (404, "RESOURCE_NOT_FOUND"), (409, "RESOURCE_CONFLICT"), (400, "INVALID_INPUT")
@@ -371,19 +370,6 @@ def test_a_replay_after_a_restart(new_service):
 
 
 # Concurrency and limits
-
-def at_once(shop, count, request):
-    clients, barrier = [shop.service.client(shop.key) for _ in range(count)], threading.Barrier(count)
-
-    def send(n):
-        barrier.wait()
-        return request(clients[n], n)
-    with ThreadPoolExecutor(count) as pool:
-        answers = list(pool.map(send, range(count)))
-    for client in clients:
-        client.close()
-    return answers
-
 
 def test_concurrent_requests(shop):
     made = at_once(shop, 8, lambda client, n: client.post(REWARDS, terms()))

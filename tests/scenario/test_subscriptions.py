@@ -2,13 +2,11 @@
 import base64
 import json
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from harness import wait_for
 from hooks import HOOKS, KINDS, change, get, hook_path, hooks_of, new_url, shown, subscribe, try_subscribe
-from shop import Shop
+from shop import Shop, at_once
 
 NOBODY = hook_path("01900000-0000-7000-8000-000000000000")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -296,22 +294,6 @@ def test_the_rate_is_checked_before_the_function(hooked):
 
 
 # Concurrency
-
-def at_once(shop, count, request):
-    """Calls `request(client, n)` over `count` connections at once. Returns the answers."""
-    clients, barrier = [shop.service.client(shop.key) for _ in range(count)], threading.Barrier(count)
-
-    def send(n):
-        clients[n].connect()
-        barrier.wait(10)
-        return request(clients[n], n)
-
-    with ThreadPoolExecutor(count) as pool:
-        answers = list(pool.map(send, range(count)))
-    for client in clients:
-        client.close()
-    return answers
-
 
 def outcomes(answers):
     return sorted((answer.status, answer.json.get("code")) for answer in answers)
