@@ -6,6 +6,7 @@
 #include "store/recover.h"
 #include "store/shape.h"
 #include "store/shard_dir.h"
+#include "store/start_walk.h"
 #include "store/walk.h"
 
 #include <stdio.h>
@@ -27,15 +28,6 @@ static enum err walk_unless_long(struct store *store, struct faults *faults)
 out:
 	db_reader_close(&view);
 	arena_free(&arena);
-	return err;
-}
-
-/* Tables of a killed process are whole if the page cache kept them. */
-static enum err walk_at_start(struct store *store, struct store_report *report)
-{
-	struct faults faults = {0};
-	enum err      err = walk_unless_long(store, &faults);
-	if (faults.count) snprintf(report->refused, sizeof report->refused, "%.159s", faults.texts[0]);
 	return err;
 }
 
@@ -73,15 +65,12 @@ static enum err check_whole(struct store *store, struct store_report *report)
 	return ERR_DAMAGED;
 }
 
-static enum err try_tables(struct store *store, const struct shard_dir *shard_dir,
-                           struct store_report *report, const struct table_plan *plan)
+/* Opens the transaction. */
+static enum err begin_tables(struct store *store, struct store_report *report, const struct table_plan *plan)
 {
 	struct applied applied;
-	enum err       err = open_db(store, shard_dir, report, plan);
+	enum err       err = db_begin(store->db);
 	if (err) return err;
-	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->rebuild && (err = walk_at_start(store, report)))
-		return err;
-	if ((err = db_begin(store->db))) return err;
 	bool is_clean = report->clean_mark == CLEAN_MARK_CLEAN && !plan->rebuild;
 	if (is_clean && (err = check_whole(store, report))) return err;
 	if (plan->from.at.seq == 0) return OK;
@@ -95,18 +84,60 @@ static enum err try_tables(struct store *store, const struct shard_dir *shard_di
 	return (err = db_commit(store->db, &plan->from.at)) ? err : db_begin(store->db);
 }
 
+/* What the journal is found to be by the tables. */
+struct judgement {
+	enum err        err;
+	struct recovery recovery;
+};
+
+/* Beside a walk late tables are also replayed into memory. Reads only tables that the walk has found whole: a damaged page may
+ * end the process. */
+static void judge_journal(struct store *store, const struct table_plan *plan, struct start_walk *walk,
+                          struct judgement *journal, struct store_report *report)
+{
+	struct recovery *recovery = &journal->recovery;
+	if (!start_walk_await(walk, TABLE_META)) return; /* the walk's end says why */
+	journal->err = recover_judge(&store->dir, store->db, plan->floor_seq, recovery, report);
+	if (!journal->err && walk && start_walk_await(walk, TABLE_HOT))
+		journal->err = recover_late(recovery, store->db);
+}
+
+/* Opens the tables and judges the journal by them. Tables of a killed process are whole if the page cache kept them: a thread
+ * walks through them meanwhile. What it finds comes first, and without that nothing else counts. Errors: of the tables. */
+static enum err try_tables(struct store *store, const struct shard_dir *shard_dir,
+                           struct store_report *report, const struct table_plan *plan,
+                           struct judgement *journal)
+{
+	bool                must_walk = report->clean_mark == CLEAN_MARK_OPEN && !plan->rebuild;
+	struct start_walk  *walk = NULL;
+	struct store_report as_judged;
+	char                found[FAULT_TEXT] = "";
+	enum err            err = open_db(store, shard_dir, report, plan);
+	if (!err && must_walk) err = start_walk_begin(store->db, WALK_BYTES_MAX, &walk);
+	if (!err) err = begin_tables(store, report, plan);
+	as_judged = *report;
+	if (!err) judge_journal(store, plan, walk, journal, &as_judged);
+	enum err walked = start_walk_end(&walk, found);
+	if (found[0]) snprintf(report->refused, sizeof report->refused, "%.159s", found);
+	if (walked) return walked;
+	if (!err) *report = as_judged;
+	return err;
+}
+
 /* Trusted tables found damaged are rebuilt like untrusted ones. */
 static enum err open_tables(struct store *store, const struct shard_dir *shard_dir,
-                            struct store_report *report, struct table_plan *plan)
+                            struct store_report *report, struct table_plan *plan, struct judgement *journal)
 {
-	enum err err = try_tables(store, shard_dir, report, plan);
+	enum err err = try_tables(store, shard_dir, report, plan, journal);
 	if (err != ERR_DAMAGED || plan->rebuild) return err;
+	recover_end(&journal->recovery);
 	close_tables(store);
+	*journal = (struct judgement){.err = OK};
 	if (!report->refused[0])
 		snprintf(report->refused, sizeof report->refused, "the tables cannot be opened");
 	clean_mark_remove(shard_dir->dir_fd);
 	if ((err = shard_dir_judge(shard_dir, &store->dir, report, plan))) return err;
-	return try_tables(store, shard_dir, report, plan);
+	return try_tables(store, shard_dir, report, plan, journal);
 }
 
 static enum err open_helpers(struct store *store, const struct shard_dir *shard_dir)
@@ -145,20 +176,20 @@ static void begin_late(struct store *store, const struct shard_dir *shard_dir, u
 static enum err recover_with(struct store *store, const struct shard_dir *shard_dir,
                              struct store_report *report, struct table_plan *plan, struct position *end)
 {
-	struct recovery recovery = {.blank = true};
-	enum err        err = open_tables(store, shard_dir, report, plan);
-	if (err) goto out;
+	struct judgement journal = {.err = OK};
+	struct recovery *recovery = &journal.recovery;
+	enum err         err = open_tables(store, shard_dir, report, plan, &journal);
+	if (err || (err = journal.err)) goto out;
 	report->snapshot_seq = plan->from.at.seq;
-	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
 	if (shard_dir->before_change && (err = shard_dir->before_change(shard_dir->user))) goto out;
 	if (!plan->rebuild && (err = clean_mark_write(shard_dir->dir_fd, false))) goto out;
-	if ((err = recover_finish(&recovery, store->db, report))) goto out;
+	if ((err = recover_finish(recovery, store->db, report))) goto out;
 	if (plan->rebuild && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
-	begin_late(store, shard_dir, recovery.late_bytes);
-	*end = recovery.end;
+	begin_late(store, shard_dir, recovery->late_bytes);
+	*end = recovery->end;
 out:
 	describe_failure(report, err);
-	recover_end(&recovery);
+	recover_end(recovery);
 	if (err) close_tables(store);
 	if (!err || plan->rebuild) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
 	return err;

@@ -89,18 +89,26 @@ static enum err harden(struct scan *scan, struct position at, uint64_t vouched)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* `late_only`: the tables have the rest of the record. */
-static enum err replay_record(struct db *db, const struct record *record, bool late_only, struct arena *arena)
+/* The operations of a record that are applied. */
+enum share { SHARE_ALL, SHARE_LATE, SHARE_OTHERS };
+
+static bool is_in(enum share share, enum table table)
+{
+	return share == SHARE_ALL || (share == SHARE_LATE) == table_is_late(table);
+}
+
+static enum err replay_record(struct db *db, const struct record *record, enum share share,
+                              struct arena *arena)
 {
 	struct span  left = record->writes;
 	struct write write;
 	enum err     err;
 #ifdef FAULT_SKIP_REPLAY
-	(void)db, (void)late_only, (void)arena;
+	(void)db, (void)share, (void)arena;
 	return OK; /* the fault: the journal is read but not applied */
 #endif
 	while (!(err = record_next(&left, arena, &write))) {
-		if (late_only && !table_is_late(write.table)) continue;
+		if (!is_in(share, write.table)) continue;
 		if ((err = db_apply(db, &write, false)))
 			return err == ERR_NOT_FOUND ? ERR_DAMAGED
 			                            : err; /* ERR_NOT_FOUND would mean: no more */
@@ -116,18 +124,38 @@ static enum err commit_chunk(struct db *db, const struct position *at, wall_us n
 	return err ? err : db_begin(db);
 }
 
-/* From the late position. Chunks are committed with the position of all other tables; the late one stays until a round has
- * written what is replayed here into memory. */
-static enum err replay(struct recovery *recovery, struct db *db, struct store_report *report)
+enum err recover_late(struct recovery *recovery, struct db *db)
 {
 	struct position at = position_of(&recovery->late);
 	struct record   record;
 	struct arena    arena = {0};
+	enum err        err;
+	while (!(err = scan_next(&recovery->scan, &at, &record)))
+		if ((err = replay_record(db, &record, SHARE_LATE, &arena))) break;
+	arena_free(&arena);
+	must(err != ERR_NOT_FOUND || at.seq == recovery->end.seq);
+	recovery->has_late = err == ERR_NOT_FOUND;
+	return recovery->has_late ? OK : err;
+}
+
+/* Of a record that is not in the tables: all, unless late ones were replayed. Of one that is: late ones. */
+static enum share share_of(const struct recovery *recovery, const struct record *record)
+{
+	if (recovery->has_late) return SHARE_OTHERS;
+	return record->seq <= recovery->at.seq ? SHARE_LATE : SHARE_ALL;
+}
+
+/* From the late position, or from that of the other tables if late ones were replayed. Chunks are committed with the position of all other tables; the late one stays until a round has
+ * written what is replayed here into memory. */
+static enum err replay(struct recovery *recovery, struct db *db, struct store_report *report)
+{
+	struct position at = recovery->has_late ? recovery->at : position_of(&recovery->late);
+	struct record   record;
+	struct arena    arena = {0};
 	enum err        err = db_put_late(db, &recovery->late); /* it may be missing */
 	while (!err && !(err = scan_next(&recovery->scan, &at, &record))) {
-		bool late_only = record.seq <= recovery->at.seq;
-		if ((err = replay_record(db, &record, late_only, &arena))) break;
-		if (late_only) continue;
+		if ((err = replay_record(db, &record, share_of(recovery, &record), &arena))) break;
+		if (record.seq <= recovery->at.seq) continue;
 		if (++report->replayed_records % REPLAY_CHUNK_RECORDS == 0)
 			err = commit_chunk(db, &at, record.now);
 	}
@@ -148,7 +176,7 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	scan_begin(&scan, dir, to->segment);
 	while (!err && at.seq < to->seq) {
 		if ((err = scan_next(&scan, &at, &record)) ||
-		    (err = replay_record(db, &record, false, &arena)))
+		    (err = replay_record(db, &record, SHARE_ALL, &arena)))
 			break;
 		if (++records % REPLAY_CHUNK_RECORDS == 0) err = commit_chunk(db, &at, record.now);
 		if (!err && !progress_count(progress, record_room(record.writes.size))) err = ERR_STOPPED;

@@ -14,6 +14,7 @@ struct recovery {
 	uint64_t        late_bytes; /* of journal, from there to the end */
 	uint64_t        vouched;    /* seq that this record states as durable */
 	bool            blank;      /* nothing was written behind it */
+	bool            has_late;   /* recover_late() has replayed those of late tables */
 };
 
 /* Checks whether the tables are a prefix of the journal, whether the journal reaches `floor_seq` (a record known to
@@ -22,7 +23,11 @@ struct recovery {
 must_check enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t floor_seq,
                                   struct recovery *recovery, struct store_report *report);
 
-/* Replays the journal into the tables: from recovery->late the operations of late tables, which go into the cells, and from
+/* After recover_judge(), and before recover_finish() if at all: replays the operations of late tables, which go into memory
+ * alone. Changes no file. Errors: ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
+must_check enum err recover_late(struct recovery *recovery, struct db *db);
+
+/* Replays the journal into the tables: from recovery->late the operations of late tables, unless that was done, and from
  * the tables' position all others. Afterwards its end is durable and blank behind; recovery->end is where it
  * continues. Errors: ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY. */
 must_check enum err recover_finish(struct recovery *recovery, struct db *db, struct store_report *report);

@@ -19,16 +19,17 @@ enum { MAIN_DBI = 1, FREE_DBI = 0, TEXT_OF_KEY = 64 };
 enum { PAGES_BEYOND_MAX = 1 << 20 };
 
 struct walk {
-	struct view     *view;
-	struct faults   *faults;
-	struct progress *progress;
-	uintptr_t        map; /* the file's address; 0: unknown */
-	uint64_t         page_bytes, pages, file_bytes;
-	uint8_t         *seen; /* a bit a page */
-	MDB_cursor      *search;
-	enum table       table;
-	struct raw_row   last;      /* of the table, in a page that it shares */
-	uint64_t         accounted; /* pages that belong to a tree, by the trees' own counts */
+	struct view                *view;
+	struct faults              *faults;
+	struct progress            *progress;
+	uintptr_t                   map; /* the file's address; 0: unknown */
+	uint64_t                    page_bytes, pages, file_bytes;
+	uint8_t                    *seen; /* a bit a page */
+	MDB_cursor                 *search;
+	enum table                  table;
+	struct raw_row              last;      /* of the table, in a page that it shares */
+	uint64_t                    accounted; /* pages that belong to a tree, by the trees' own counts */
+	const struct walk_listener *listener;  /* NULL: none */
 };
 
 static void key_text(struct span key, char text[TEXT_OF_KEY])
@@ -214,37 +215,74 @@ static enum err walk_free(struct walk *walk)
 	return OK;
 }
 
+/* What a start reads first: positions, and rows of late tables. */
+static bool is_early(enum table table)
+{
+	return table == TABLE_META || table_is_late(table);
+}
+
+static enum err walk_those(struct walk *walk, bool early)
+{
+	for (unsigned i = 1; i < TABLE_END; i++) {
+		enum table table = (enum table)i;
+		if (!table_exists(table) || is_early(table) != early) continue;
+		enum err err = walk_table(walk, table);
+		if (err) return err;
+		if (walk->listener && !walk->faults->count)
+			walk->listener->on_whole(walk->listener->user, table);
+	}
+	return OK;
+}
+
 static enum err walk_all(struct walk *walk)
 {
-	enum err err = OK;
-	for (unsigned i = 1; !err && i < TABLE_END; i++)
-		if (table_exists((enum table)i)) err = walk_table(walk, (enum table)i);
+	enum err err = walk_those(walk, true);
+	if (!err) err = walk_those(walk, false);
 	/* Page positions are known only if there was no fault so far. */
 	return err || walk->faults->count ? err : walk_free(walk);
 }
 
-enum err walk_tables(struct view *reader, struct faults *faults, struct progress *progress)
+/* The tables' size, and a bit for each page. */
+static enum err prepare(struct walk *walk)
 {
+	MDB_env    *env = walk->view->db->env;
 	MDB_envinfo info;
 	MDB_stat    stat;
 	struct stat file;
 	int         fd;
-	struct walk walk = {.view = reader, .faults = faults, .progress = progress};
-	if (mdb_env_info(reader->db->env, &info) || mdb_env_stat(reader->db->env, &stat)) return ERR_IO;
-	if (mdb_env_get_fd(reader->db->env, &fd) || fstat(fd, &file)) return ERR_IO;
-	walk.file_bytes = (uint64_t)file.st_size;
-	walk.page_bytes = stat.ms_psize;
-	walk.pages = info.me_last_pgno + 1;
-	uint64_t in_file = walk.file_bytes / walk.page_bytes;
-	if (walk.pages > 2 * in_file + PAGES_BEYOND_MAX) {
-		fault(faults, "the tables claim %" PRIu64 " pages, but the file has %" PRIu64, walk.pages,
-		      in_file);
+	if (mdb_env_info(env, &info) || mdb_env_stat(env, &stat)) return ERR_IO;
+	if (mdb_env_get_fd(env, &fd) || fstat(fd, &file)) return ERR_IO;
+	walk->file_bytes = (uint64_t)file.st_size;
+	walk->page_bytes = stat.ms_psize;
+	walk->pages = info.me_last_pgno + 1;
+	uint64_t in_file = walk->file_bytes / walk->page_bytes;
+	if (walk->pages > 2 * in_file + PAGES_BEYOND_MAX) {
+		fault(walk->faults, "the tables claim %" PRIu64 " pages, but the file has %" PRIu64,
+		      walk->pages, in_file);
 		return OK;
 	}
-	walk.seen = calloc(1, walk.pages / 8 + 1);
-	enum err err = walk.seen ? walk_all(&walk) : ERR_NO_MEMORY;
-	free(walk.seen);
+	walk->seen = calloc(1, walk->pages / 8 + 1);
+	return walk->seen ? OK : ERR_NO_MEMORY;
+}
+
+static enum err run(struct walk *walk)
+{
+	enum err err = prepare(walk);
+	if (!err && walk->seen) err = walk_all(walk);
+	free(walk->seen);
 	if (err != ERR_DAMAGED) return err;
-	fault(faults, "the walk through the tables ended early");
+	fault(walk->faults, "the walk through the tables ended early");
 	return OK;
+}
+
+enum err walk_tables(struct view *reader, struct faults *faults, struct progress *progress)
+{
+	struct walk walk = {.view = reader, .faults = faults, .progress = progress};
+	return run(&walk);
+}
+
+enum err walk_tables_notify(struct view *reader, struct faults *faults, const struct walk_listener *listener)
+{
+	struct walk walk = {.view = reader, .faults = faults, .listener = listener};
+	return run(&walk);
 }

@@ -1,6 +1,7 @@
 /* Lists beside changes and slices: the writer moves points between passes, makes passes, commits and writes slices of late
  * tables; readers add up the points of an account, which has to come to what a row of another table says in the same view,
- * however long a reader waits in between. At last the same is read from a store that was opened again.
+ * however long a reader waits in between. At last the same is read from a store that was opened again, after a stop and as a
+ * kill leaves it: then a thread walks through its tables beside the replay.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
  *
  *     late_threads [--control]     --control: the store is broken on purpose; 0 when that was noticed */
@@ -31,7 +32,7 @@ enum {
 	PAUSE_COMMANDS = 200,
 };
 
-static struct test_dir test_dir;
+static struct test_dir test_dir, killed;
 static struct store   *store;
 static atomic_bool     done;
 static atomic_uint     commands, sums, waits, refusals, slices;
@@ -233,6 +234,17 @@ static void expect_all(uint64_t *luck)
 	arena_free(&arena);
 }
 
+static void expect_all_after_a_start(struct shard_dir at, const struct test_dir *place, bool was_killed,
+                                     uint64_t *luck)
+{
+	struct store_report report;
+	at.dir_fd = place->fd;
+	must(!store_open(&at, (wall_us){1}, &store, &report));
+	must(!report.rebuilt && (report.clean_mark == CLEAN_MARK_OPEN) == was_killed);
+	expect_all(luck);
+	store_close(&store);
+}
+
 int main(int argc, char **argv)
 {
 	struct store_report report;
@@ -258,12 +270,13 @@ int main(int argc, char **argv)
 	settle();
 	must(!store_commit(store));
 	expect_all(&luck);
+	test_dir_copy(&test_dir, &killed);
 	store_close(&store);
-	must(!store_open(&at, (wall_us){1}, &store, &report));
-	expect_all(&luck);
-	store_close(&store);
+	expect_all_after_a_start(at, &test_dir, false, &luck);
+	expect_all_after_a_start(at, &killed, true, &luck);
 	arena_free(&arena);
 	test_dir_remove(&test_dir);
+	test_dir_remove(&killed);
 	printf("%u commands, %u slices, %u sums, %u pauses, %u views too old\n", atomic_load(&commands),
 	       atomic_load(&slices), atomic_load(&sums), atomic_load(&waits), atomic_load(&refusals));
 	must(atomic_load(&slices) > 0 && atomic_load(&waits) > 0);
