@@ -9,8 +9,18 @@
 
 _Static_assert(STATUS_PASSES % 64 == 0 && (int)STATUS_PASSES <= (int)ROW_BYTES_MAX,
                "words of bits; two rows a page");
-_Static_assert(STATUS_DELETED == 1 << (STATUS_BITS - 1), "the mark is the highest bit");
 _Static_assert((int)HOT_COUNT_DELETED <= (int)STATUS_DELETED, "a status and the mark fit");
+
+enum err status_row_get(struct view *view, struct account_id account, uint32_t row, const uint8_t **statuses)
+{
+	struct row_key key = key_u32(account, row);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_STATUS, key_span(&key), &value);
+	if (!err && !status_row_is_whole(value)) err = ERR_DAMAGED;
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	*statuses = value.at;
+	return OK;
+}
 
 enum err status_put(struct view *view, struct account_id account, uint32_t number, const struct hot *pass,
                     bool is_new)
@@ -19,11 +29,10 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 	unsigned       at = number % STATUS_PASSES;
 	uint8_t        byte = (uint8_t)(pass->status | (pass->flags & HOT_DELETED ? STATUS_DELETED : 0));
 	uint8_t        row[STATUS_PASSES];
-	struct span    stored;
 	if (!is_new || at > 0) { /* read first: a patch gives the row a new checksum whatever its content */
-		enum err err = view_get(view, TABLE_STATUS, key_span(&key), &stored);
-		if (err || !status_row_is_whole(stored))
-			return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
+		const uint8_t *stored;
+		enum err       err = status_row_get(view, account, number / STATUS_PASSES, &stored);
+		if (err) return err;
 		return write_patch(view_writes(view), TABLE_STATUS, key_span(&key), (uint16_t)at,
 		                   span_of(&byte, 1));
 	}
@@ -52,27 +61,7 @@ uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(found[i]) << 16 * i;
 	return mask;
 }
-
-/* One bit of each of 64 bytes: SSE2 collects the highest bit of a byte. */
-static uint64_t bit_of_each(const uint8_t *statuses, unsigned bit)
-{
-	uint64_t found = 0;
-	for (unsigned i = 0; i < 4; i++) {
-		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(statuses + 16 * (size_t)i));
-		__m128i highest = _mm_sll_epi64(bytes, _mm_cvtsi32_si128(7 - (int)bit));
-		found |= (uint64_t)(unsigned)_mm_movemask_epi8(highest) << 16 * i;
-	}
-	return found;
-}
 #else
-static uint64_t bit_of_each(const uint8_t *statuses, unsigned bit)
-{
-	uint64_t found = 0;
-	for (unsigned i = 0; i < 64; i++)
-		found |= (uint64_t)(statuses[i] >> bit & 1) << i;
-	return found;
-}
-
 uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 {
 	uint64_t mask = 0;
@@ -81,36 +70,3 @@ uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 	return mask;
 }
 #endif
-
-void status_turn(const uint8_t row[STATUS_PASSES], struct status_bits *bits)
-{
-	for (unsigned bit = 0; bit < STATUS_BITS; bit++)
-		for (unsigned word = 0; word < STATUS_WORDS; word++)
-			bits->of[bit][word] = bit_of_each(row + (size_t)word * 64, bit);
-}
-
-/* Finds by the lowest `count` bits alone; `wanted` has a bit for each of their values. Decides by the highest of
- * these bits, unless it makes no difference, then by the others. */
-static void find_by(const struct status_bits *bits, unsigned count, unsigned wanted,
-                    uint64_t found[STATUS_WORDS])
-{
-	unsigned half = count ? 1u << (count - 1) : 0, all = (1u << half) - 1;
-	unsigned without = wanted & all, with = wanted >> half;
-	uint64_t others[STATUS_WORDS];
-	if (count == 0) {
-		memset(found, wanted ? 0xff : 0, STATUS_WORDS * sizeof *found);
-		return;
-	}
-	find_by(bits, count - 1, without, found);
-	if (with == without) return;
-	find_by(bits, count - 1, with, others);
-	const uint64_t *bit = bits->of[count - 1];
-	for (unsigned word = 0; word < STATUS_WORDS; word++)
-		found[word] = (found[word] & ~bit[word]) | (others[word] & bit[word]);
-}
-
-void status_find(const struct status_bits *bits, uint16_t wanted, uint64_t found[STATUS_WORDS])
-{
-	enum { NOBODY = 1 << (STATUS_NOBODY & 15) };
-	find_by(bits, STATUS_BITS, wanted & (unsigned)~NOBODY, found);
-}

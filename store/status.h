@@ -16,16 +16,9 @@ static inline bool status_row_is_whole(struct span row)
 	return row.size == STATUS_PASSES;
 }
 
-/* For 64 bytes of status: a bit for each whose value is in `wanted`, which has a bit a value. */
+/* The bytes of a row, of passes that exist. Errors: ERR_DAMAGED: there is none, or one of another form. */
+must_check enum err status_row_get(struct view *view, struct account_id account, uint32_t row,
+                                   const uint8_t **statuses);
+
+/* For 64 bytes of status: a bit for each whose value is in `wanted`, which has a bit a value. Never for STATUS_NOBODY. */
 uint64_t status_mask(const uint8_t *statuses, uint16_t wanted);
-
-/* A row transposed in memory: four bit planes of the status, in each a bit a pass. Selecting passes by status then
- * takes a few instructions a word. */
-enum { STATUS_BITS = 4, STATUS_WORDS = STATUS_PASSES / 64 };
-struct status_bits {
-	uint64_t of[STATUS_BITS][STATUS_WORDS];
-};
-void status_turn(const uint8_t row[STATUS_PASSES], struct status_bits *bits);
-
-/* A bit for each pass of the row whose status is in `wanted`; never set where no pass exists. */
-void status_find(const struct status_bits *bits, uint16_t wanted, uint64_t found[STATUS_WORDS]);

@@ -72,12 +72,10 @@ enum err order_by_statuses(struct request *request, uint32_t made, uint16_t stat
 	page->count = 0;
 	for (uint32_t i = 0; i < rows && !is_full(page); i++) {
 		uint32_t       number = page->ascending ? i : rows - 1 - i;
-		struct row_key key = key_u32(request->account->id, number);
-		struct span    row;
-		enum err       err = view_get(request->view, TABLE_STATUS, key_span(&key), &row);
-		if (!err && !status_row_is_whole(row)) err = ERR_DAMAGED;
-		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		take_statuses(row.at, number * STATUS_PASSES, statuses, page);
+		const uint8_t *row;
+		enum err       err = status_row_get(request->view, request->account->id, number, &row);
+		if (err) return err;
+		take_statuses(row, number * STATUS_PASSES, statuses, page);
 	}
 	return OK;
 }

@@ -3,7 +3,7 @@
 #include "actors/shard/pass/select.h"
 
 #include "actors/shard/pass/search.h"
-#include "actors/shard/pass/statuses.h"
+#include "store/status.h"
 #include "store/tally.h"
 
 static bool is_any_update(const struct pass_filter *filter)
@@ -89,24 +89,22 @@ static void sweep_columns(struct sweep *sweep, const struct columns *columns)
 	}
 }
 
-static void take_statuses(struct sweep *sweep, const struct status_bits *row, uint32_t first)
+static void take_statuses(struct sweep *sweep, const uint8_t *row, uint32_t first)
 {
-	uint64_t found[STATUS_WORDS];
-	status_find(row, filter_statuses(sweep->filter), found);
-	for (uint32_t i = 0; i < STATUS_WORDS && first + i * 64 < sweep->to; i++)
-		take_word(sweep, first / 64 + i, in_range(sweep, first + i * 64, found[i]));
+	uint16_t wanted = filter_statuses(sweep->filter);
+	for (uint32_t i = 0; i < STATUS_PASSES && first + i < sweep->to; i += 64)
+		take_word(sweep, (first + i) / 64, in_range(sweep, first + i, status_mask(row + i, wanted)));
 }
 
 static enum err sweep_statuses(struct request *request, struct sweep *sweep)
 {
-	struct statuses *statuses;
-	enum err         err = statuses_take(request->kept, request->view, request->account->id,
-	                                     sweep->selection->made, &statuses);
-	uint32_t         row = sweep->from / STATUS_PASSES;
-	if (err) return err;
-	for (; row * (uint64_t)STATUS_PASSES < sweep->to; row++)
-		take_statuses(sweep, &statuses->rows[row], row * STATUS_PASSES);
-	statuses_give(request->kept, &statuses);
+	uint32_t row = sweep->from / STATUS_PASSES;
+	for (; row * (uint64_t)STATUS_PASSES < sweep->to; row++) {
+		const uint8_t *statuses;
+		enum err       err = status_row_get(request->view, request->account->id, row, &statuses);
+		if (err) return err;
+		take_statuses(sweep, statuses, row * STATUS_PASSES);
+	}
 	return OK;
 }
 
