@@ -1,5 +1,6 @@
 /* Columns of passes in memory. A million rows' sums and a page of memory for every two rows are what a sweep through HOT
- * costs; between two lists most rows stay as they are, and the store knows which (view_row_moments()).
+ * costs. So the first list reads them all, as a stream; the next ones read from the cells what was written since, and the
+ * store knows which rows that are (view_row_moments()).
  *
  * Lifetime of columns: made or taken from those kept by columns_take(), nobody else's then; given back they are kept in
  * front of all others, and freed when there is no room, or when they could not be read. */
@@ -81,6 +82,7 @@ static void bound_word(struct columns *columns, uint32_t word)
 static void bound_rows(struct columns *columns, uint32_t from, uint32_t to)
 {
 	uint64_t end = (uint64_t)to * HOT_PASSES < columns->made ? (uint64_t)to * HOT_PASSES : columns->made;
+	if (from >= to) return;
 	for (uint32_t word = from * HOT_PASSES / COLUMN_WORD; word * (uint64_t)COLUMN_WORD < end; word++)
 		bound_word(columns, word);
 }
@@ -139,7 +141,7 @@ static enum err take_one(struct columns *columns, struct view *view, uint32_t nu
 	return used == wanted ? OK : ERR_DAMAGED;
 }
 
-/* Rows `from` to `to` - 1, and the bounds of what lies in them. */
+/* Rows `from` to `to` - 1, mostly not in memory, and the bounds of what lies in them. */
 static enum err take_rows(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
 {
 	struct account_id account = columns->kept.account;
@@ -155,27 +157,32 @@ static enum err take_rows(struct columns *columns, struct view *view, uint32_t f
 	return err;
 }
 
-/* Reads what is new or was written since: row by row, or all in one go where they lie close to each other. */
-static enum err bring_up(struct columns *columns, struct view *view, uint32_t made)
+/* Reads what is new or was written since. Such rows lie in memory. */
+static enum err bring_up(struct columns *columns, struct view *view, uint32_t rows, uint32_t whole)
 {
-	enum { GAP_ROWS_MAX = 4 };
-	uint32_t rows = (made + HOT_PASSES - 1) / HOT_PASSES, whole = columns->made / HOT_PASSES;
-	uint32_t from = 0, to = 0; /* those to be read next */
 	uint64_t row_txns[VIEW_ROWS];
+	uint32_t from = 0; /* rows from here on were read, and have no bounds yet */
 	enum err err = OK;
-	columns->made = made;
 	for (uint32_t row = 0; row < rows && !err; row++) {
 		if (row % VIEW_ROWS == 0)
 			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, row_txns);
-		if (row < whole && row_txns[row % VIEW_ROWS] <= columns->kept.moment) continue;
-		if (to > from && row - to > GAP_ROWS_MAX) {
-			err = take_rows(columns, view, from, to);
-			from = row;
+		bool is_known = row < whole && row_txns[row % VIEW_ROWS] <= columns->kept.moment;
+		if (is_known) {
+			bound_rows(columns, from, row);
+			from = row + 1;
+		} else {
+			err = take_one(columns, view, row);
 		}
-		if (to <= from) from = row;
-		to = row + 1;
 	}
-	return !err && to > from ? take_rows(columns, view, from, to) : err;
+	if (!err) bound_rows(columns, from, rows);
+	return err;
+}
+
+static enum err read_all(struct columns *columns, struct view *view, uint32_t made)
+{
+	uint32_t rows = (made + HOT_PASSES - 1) / HOT_PASSES, whole = columns->made / HOT_PASSES;
+	columns->made = made;
+	return whole ? bring_up(columns, view, rows, whole) : take_rows(columns, view, 0, rows);
 }
 
 enum err columns_take(struct list_cache *kept, struct view *view, struct account_id account, uint32_t made,
@@ -188,7 +195,7 @@ enum err columns_take(struct list_cache *kept, struct view *view, struct account
 	*out = NULL;
 	if (!item) return ERR_NO_MEMORY;
 	err = made < columns->made ? ERR_DAMAGED : make_room(columns, made);
-	if (!err) err = bring_up(columns, view, made);
+	if (!err) err = read_all(columns, view, made);
 	item->moment = moment;
 	if (err)
 		list_cache_drop(item);
