@@ -2,7 +2,6 @@
  * lists. */
 #include "tests/unit/lists.h"
 
-#include "actors/shard/pass/columns.h"
 #include "store/cells.h"
 #include "store/keys.h"
 

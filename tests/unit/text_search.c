@@ -1,12 +1,11 @@
 /* Searching blocks of texts: in each whole text, and in its first part where only that counts. */
 #include "actors/shard/pass/search.h"
-#include "actors/shard/list/trigram_index.h"
 #include "schemas/searchable.h"
 #include "schemas/search.h"
 #include "store/text.h"
 #include "tests/unit/lists.h"
 
-enum { TEXTS = TRIGRAM_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24, LONG_TEXT_MAX = 300 };
+enum { TEXTS = TEXTS_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24, LONG_TEXT_MAX = 300 };
 
 static struct account account = {.id = {{'a'}}};
 static uint8_t        texts[TEXTS][LONG_TEXT_MAX];
@@ -60,20 +59,20 @@ static void finds_what_each_holds(struct span q, bool is_first_part)
 static void lose_some_copies(void)
 {
 	enum { ROWS = (TEXTS + TEXT_PASSES - 1) / TEXT_PASSES };
-	struct trigram_index *signs;
-	unsigned              kept_copies = 0;
-	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account.id, ROWS, &signs), OK);
+	struct kept_texts *rows;
+	unsigned           kept_copies = 0;
+	cr_assert_eq(kept_texts_take(kept, TABLE_TEXT, account.id, ROWS, &rows), OK);
 	for (uint32_t row = 0; row < ROWS; row++) {
-		struct sign *sign = &signs->list[row];
-		kept_copies += sign->copy != NULL;
+		struct kept_row *one = &rows->list[row];
+		kept_copies += one->copy != NULL;
 		if (chance_below(&state, 16)) continue;
-		signs->copies_size -= sign->copy_size;
-		free(sign->copy);
-		sign->copy = NULL;
-		sign->copy_size = 0;
+		rows->copies_size -= one->copy_size;
+		free(one->copy);
+		one->copy = NULL;
+		one->copy_size = 0;
 	}
 	cr_expect_geq(kept_copies, 1);
-	trigram_index_give(kept, &signs);
+	kept_texts_give(kept, &rows);
 }
 
 Test(text_search, equals_a_search_of_each_text)

@@ -80,13 +80,13 @@ static uint32_t those_that_hold(const struct text_search *search, const struct t
 /* The row's texts, from memory if known there; otherwise they are read and stored there. */
 static enum err get_texts(struct text_search *search, uint32_t row, struct text_row *texts)
 {
-	struct trigram_index *signs = search->signs;
-	bool                  is_known = signs && sign_look_has(search->look.stand, row);
-	struct span           value = is_known ? trigram_index_copy(signs, row) : span_of(NULL, 0);
-	enum err              err = value.size ? OK : read_row(search, row, &value);
-	if (err || (err = text_row_read(value, texts)) || !signs) return err;
-	if (!is_known) is_known = trigram_index_note(signs, search->request->view, row, value);
-	if (is_known && search->q.size >= TRIGRAM_BYTES) trigram_index_mark(signs, row, texts);
+	struct kept_texts *kept = search->kept;
+	bool               is_known = kept && kept_look_has(search->look.known, row);
+	struct span        value = is_known ? kept_texts_copy(kept, row) : span_of(NULL, 0);
+	enum err           err = value.size ? OK : read_row(search, row, &value);
+	if (err || (err = text_row_read(value, texts)) || !kept) return err;
+	if (!is_known) is_known = kept_texts_note(kept, search->request->view, row, value);
+	if (is_known && search->q.size >= TRIGRAM_BYTES) kept_texts_mark(kept, row, texts);
 	return OK;
 }
 
@@ -119,7 +119,7 @@ static enum err search_word(struct text_search *search, uint32_t word, uint64_t 
 	enum err err = OK;
 	for (uint32_t i = 0; i < WORD_ROWS && !err; i++) {
 		uint32_t row = word * WORD_ROWS + i, of_row = (uint32_t)(among >> i * TEXT_PASSES), has = 0;
-		if (!of_row || (search->signs && !sign_look_has(search->look.may, row))) continue;
+		if (!of_row || (search->kept && !kept_look_has(search->look.may, row))) continue;
 		if (!(err = is_late(search))) err = search_row(search, row, of_row, &has);
 		*found |= (uint64_t)has << i * TEXT_PASSES;
 	}
@@ -137,9 +137,9 @@ static enum err search_all(struct text_search *search, const uint64_t *found, st
 	uint32_t words = selection->made / 64 + (selection->made % 64 != 0);
 	selection->total = 0;
 	for (uint32_t word = 0; word < words; word++) {
-		if (search->signs && word % (TRIGRAM_ROWS / WORD_ROWS) == 0)
-			trigram_index_look(search->signs, search->request->view,
-			                   word * WORD_ROWS / TRIGRAM_ROWS, search->q, &search->look);
+		if (search->kept && word % (TRIGRAM_ROWS / WORD_ROWS) == 0)
+			kept_texts_look(search->kept, search->request->view, word * WORD_ROWS / TRIGRAM_ROWS,
+			                search->q, &search->look);
 		uint64_t wanted = selection->bits[word] & those_made(selection, word);
 		uint64_t has = found ? wanted & found[word] : 0, more = 0;
 		enum err err = wanted & ~has ? search_word(search, word, wanted & ~has, &more) : OK;
@@ -155,11 +155,11 @@ enum err text_search(struct text_search *search, const uint64_t *found, struct s
 	struct request *request = search->request;
 	uint32_t        rows = (selection->made + (uint32_t)TEXT_PASSES - 1) / TEXT_PASSES;
 	enum err        err = OK;
-	if (request->kept && rows >= TRIGRAM_ROWS_MIN) /* little text is not cached */
-		err = trigram_index_take(request->kept, search->table, request->account->id, rows,
-		                         &search->signs);
+	if (request->kept && rows >= TEXTS_ROWS_MIN) /* little text is not cached */
+		err = kept_texts_take(request->kept, search->table, request->account->id, rows,
+		                      &search->kept);
 	if (!err || err == ERR_NO_MEMORY) err = search_all(search, found, selection);
-	trigram_index_give(request->kept, &search->signs);
+	kept_texts_give(request->kept, &search->kept);
 	buffer_free(&search->room);
 	return err;
 }

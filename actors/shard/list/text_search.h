@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/shard/pass/select.h"
-#include "actors/shard/list/trigram_index.h"
+#include "actors/shard/list/cache.h"
 #include "store/stream.h"
 
 /* Searches blocks of folded text (store/text.h), 32 texts a row: a row without q needs no further work. Errors: as view.h;
@@ -15,14 +15,14 @@ struct text_search {
 	/* Does the text of `number`, which is not in its block, contain q? */
 	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);
 
-	struct buffer         room; /* freed at the end */
-	struct stream         stream;
-	bool                  is_streaming;
-	struct trigram_index *signs; /* NULL: none */
-	struct sign_look      look;  /* of the current rows */
-	uint32_t              searched;
-	uint32_t              at; /* the number of the row read last */
-	bool                  has_read;
+	struct buffer      room; /* freed at the end */
+	struct stream      stream;
+	bool               is_streaming;
+	struct kept_texts *kept; /* NULL: none */
+	struct kept_look   look; /* of the current rows */
+	uint32_t           searched;
+	uint32_t           at; /* the number of the row read last */
+	bool               has_read;
 };
 
 /* Removes from the selection, which has bits, what does not contain q. `found` (may be NULL) are known to contain it. Bits

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/shard/pass/columns.h"
+#include "actors/shard/list/cache.h"
 #include "actors/shard/pass/pass.h"
 #include "store/tally.h"
 
