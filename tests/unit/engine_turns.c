@@ -1,44 +1,16 @@
-/* Turns of a shard's engine, with queues in place of the network and a fixed time. */
-#include "tests/fuzz/post.h"
+/* Turns of a shard's engine. */
+#include "tests/unit/engine_desk.h"
 #include "tests/unit/patience.h"
-#include "tests/unit/support.h"
 
 #include "actors/rt/token.h"
-#include "actors/shard/engine/engine.h"
 #include "actors/shard/engine/readers_inside.h"
-#include "schemas/api/account.h"
 #include "schemas/api/delivery.h"
-#include "schemas/api/pass.h"
-#include "schemas/api/system.h"
-#include "schemas/api/template.h"
-#include "schemas/json.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-enum who { COMMAND_LINE, TIMER, NEXT_TIMER, WHO_COUNT };
-enum {
-	BEGIN_US = 1000000000,
-	QUICK_US = 1000000000,
-	DEADLINE_US = 60000000,
-	TURNS_MAX = 1000,
-	SEGMENT_LARGE_BYTES = 8 << 20
-};
-
-static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}, {1, "n"}};
-static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TIMER};
-static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
-static struct account_id       whom; /* of the next commands of the command line */
-static mono_us                 now;
-static struct test_dir         test_dir;
-static struct store           *store;
-static struct engine          *engine;
-static struct frame_out        calls[WHO_COUNT];
-static uint64_t                asked, fetch_asked;
-static int64_t                 begun;
-static bool                    is_deaf[WHO_COUNT];
+static uint64_t fetch_asked;
+static bool     is_deaf[WHO_COUNT];
 
 enum err __real_channel_send(struct channel *channel, const struct peer *to, struct span bytes);
 enum err __wrap_channel_send(struct channel *channel, const struct peer *to, struct span bytes);
@@ -50,52 +22,7 @@ enum err __wrap_channel_send(struct channel *channel, const struct peer *to, str
 	return __real_channel_send(channel, to, bytes);
 }
 
-/* Requests
- * ------------------------------------------------------------------------------------------------ */
-
-static void hello_of(enum who who, int64_t session_begun)
-{
-	struct buffer      bytes = {0};
-	const struct frame frame = {
-	    .role = roles[who], .begun = {session_begun}, .credit_bytes = SESSION_ANSWER_BYTES};
-	frame_hello(&bytes, &frame);
-	post_in(&peers[who], buffer_span(&bytes));
-	buffer_free(&bytes);
-}
-
-static void hello(enum who who)
-{
-	hello_of(who, ++begun);
-}
-
-static msgpack_packer call(enum who who, enum message message, uint32_t arguments)
-{
-	struct call head = {.id = ++asked,
-	                    .message = message,
-	                    .deadline = {now.v + DEADLINE_US},
-	                    .has_account = who == COMMAND_LINE,
-	                    .account = whom};
-	frame_call(&calls[who], &head);
-	msgpack_packer packer = frame_out_packer(&calls[who]);
-	msgpack_pack_array(&packer, arguments);
-	return packer;
-}
-
-static void send_calls(enum who who)
-{
-	post_in(&peers[who], frame_seal_calls(&calls[who], engine->facts.epoch, 1, 1));
-	frame_clear(&calls[who]);
-}
-
-static void pack_json(msgpack_packer *packer, const char *text)
-{
-	static struct arena  arena;
-	static struct buffer scratch;
-	struct json         *tree;
-	must(json_parse(span_str(text), &arena, &tree) == OK);
-	json_pack_object(tree, packer, &scratch);
-	arena_reset(&arena);
-}
+/* Requests and answers -------------------------------------------------------------------------------------- */
 
 /* Passes with one logo that no pass has yet. */
 static void ask_for_passes(unsigned count)
@@ -113,19 +40,6 @@ static void ask_for_passes(unsigned count)
 		msgpack_pack_nil(&packer);
 	}
 	send_calls(COMMAND_LINE);
-}
-
-/* Turns and answers --------------------------------------------------------------------------------------- */
-
-/* Runs turns as long as the engine reports more work; nothing else wakes it. */
-static void turn(void)
-{
-	bool     more = true;
-	unsigned turns = 0;
-	post_set_time(now);
-	for (; more && turns < TURNS_MAX; turns++)
-		cr_assert_eq(engine_turn(engine, now, (wall_us){now.v}, &more), OK);
-	cr_assert_lt(turns, TURNS_MAX);
 }
 
 static void answer(struct frame_out *out, uint64_t id, enum err err)
@@ -160,75 +74,6 @@ static uint64_t read_packets(enum who who)
 		msgpack_zone_free(zone);
 	}
 	return epoch;
-}
-
-static void make_account(struct account_id id)
-{
-	static const uint8_t key_hash[32] = {7};
-	whom = id;
-	msgpack_packer packer = call(COMMAND_LINE, MSG_ACCOUNT_CREATE, ARGS_ACCOUNT_CREATE);
-	pack_text(&packer, "Shop");
-	msgpack_pack_nil(&packer);
-	msgpack_pack_nil(&packer);
-	msgpack_pack_bin(&packer, sizeof key_hash);
-	msgpack_pack_bin_body(&packer, key_hash, sizeof key_hash);
-}
-
-/* The first of the last replies to `who`. */
-static struct reply the_reply(enum who who)
-{
-	static msgpack_zone *zone;
-	struct reply         reply = {.id = 0};
-	struct peer          to;
-	struct span          bytes;
-	struct frame         frame;
-	if (zone) msgpack_zone_free(zone);
-	zone = msgpack_zone_new(1024);
-	while (post_out(&to, &bytes)) {
-		must(frame_open(bytes, zone, &frame) == OK);
-		if (frame.kind == FRAME_REPLIES && frame.count && to.id[0] == peers[who].id[0])
-			must(reply_open(&frame.items[0], &reply) == OK);
-	}
-	return reply;
-}
-
-/* An account with a template. */
-static void begin(void)
-{
-	struct store_report report;
-	now.v = BEGIN_US;
-	test_dir_make(&test_dir);
-	struct shard_dir at = shop_place(&test_dir, true);
-	at.quick_sync_us = QUICK_US;
-	at.segment_bytes = SEGMENT_LARGE_BYTES;
-	must(store_open(&at, (wall_us){1}, &store, &report) == OK);
-	must((engine = calloc(1, sizeof *engine)));
-	engine->facts.shards = 1;
-	engine->facts.tokens.count = 1;
-	engine->facts.public_url = "https://example";
-	engine->facts.epoch = report.epoch;
-	must(engine_open(engine, store, NULL) == OK);
-	hello(COMMAND_LINE);
-	hello(TIMER);
-	turn();
-	make_account(account);
-	msgpack_packer packer = call(COMMAND_LINE, MSG_TEMPLATE_PUT, ARGS_TEMPLATE_PUT);
-	pack_json(&packer, "{\"name\":\"Card\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"holder\","
-	                   "\"type\":\"text\"}]}");
-	send_calls(COMMAND_LINE);
-	turn();
-	(void)read_packets(COMMAND_LINE);
-}
-
-static void end(void)
-{
-	engine_close(engine);
-	free(engine);
-	store_close(&store);
-	post_reset();
-	test_dir_remove(&test_dir);
-	for (enum who who = 0; who < WHO_COUNT; who++)
-		buffer_free(&calls[who].bytes);
 }
 
 TestSuite(engine_turns, .init = begin, .fini = end);
@@ -329,17 +174,6 @@ static void pass_time(int64_t us)
 {
 	for (mono_us end = mono_after(now, (dur_us){us}); now.v < end.v; turn())
 		now.v = end.v - now.v < STEP_US ? end.v : now.v + STEP_US;
-}
-
-static enum err create(const char *id)
-{
-	msgpack_packer packer = call(COMMAND_LINE, MSG_PASS_CREATE, ARGS_PASS_CREATE);
-	pack_text(&packer, id);
-	for (unsigned i = 1; i < ARGS_PASS_CREATE; i++)
-		msgpack_pack_nil(&packer);
-	send_calls(COMMAND_LINE);
-	turn();
-	return the_reply(COMMAND_LINE).err;
 }
 
 static enum err pause_issuer(bool paused)
