@@ -15,6 +15,7 @@ instead; text names a path to behave like. `receiver.play(path, "/reset", "/stat
 request in turn. All requests are in `receiver.requests`, and by path in `receiver.to`.
 """
 import asyncio
+import contextlib
 import socket
 import ssl
 import struct
@@ -220,18 +221,24 @@ class Receiver:
         await writer.drain()
         await self._do_reset(writer, rest)
 
-    async def _do_close(self, writer, rest):
+    async def _close(self, writer):
+        """Without it, the end of the connection's task would be a reset."""
         writer.close()
+        with contextlib.suppress(OSError, ssl.SSLError, asyncio.TimeoutError):
+            await asyncio.wait_for(writer.wait_closed(), 5)
+
+    async def _do_close(self, writer, rest):
+        await self._close(writer)
 
     async def _do_short(self, writer, rest):
         writer.write(b"HTTP/1.1 200 Said\r\nContent-Length: 100\r\n\r\nhalf")
         await writer.drain()
-        writer.close()
+        await self._close(writer)
 
     async def _do_garbage(self, writer, rest):
         writer.write(b"220 mail.example ESMTP\r\n" * 10)
         await writer.drain()
-        writer.close()
+        await self._close(writer)
 
     async def _do_long_head(self, writer, rest):
         writer.write(b"HTTP/1.1 200 Said\r\n")
