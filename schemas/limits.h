@@ -246,7 +246,11 @@ enum {
 	LATE_ROUND_MS = 10000,            /* of real time, after which a round begins with less journal */
 	LATE_SLICE_ROWS = 32,             /* rows of a round in one commit, */
 	LATE_SLICE_ROWS_IDLE = 128,       /* while nobody calls, */
-	LATE_SLICES_OWED_MAX = 8,   /* and such slices due at once, after which decisions pause for one */
+	LATE_SLICES_OWED_MAX = 8, /* and such slices due at once, after which decisions pause for one */
+	/* ledger rows in memory, an eighth of it for written ones; at three quarters of the rest they are written ahead of
+	 * their round, at all of it decisions pause for a slice */
+	LATE_TAILS_BYTES_MAX = 64 << 20,
+	LATE_TAILS_AHEAD = 750,     /* thousandths: those three quarters */
 	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is in use */
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer caches, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */

@@ -14,12 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED,
-	EVENT_BYTES = 24,
-	MOVE_BYTES = 40,
-	PASSES_FIRST = 1024
-};
+enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED, PASSES_FIRST = 1024 };
 enum { STATUS_DEACTIVATED = 5 };
 
 /* Hot rows ------------------------------------------------------------------------------------------------ */
@@ -261,8 +256,8 @@ static bool is_known(enum ledger_what what)
 static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span value)
 {
 	struct ledger_row row;
-	unsigned          what = value.size >= EVENT_BYTES ? value.at[4] : 0;
-	size_t            want = ledger_moves(what) ? MOVE_BYTES : EVENT_BYTES;
+	unsigned          what = value.size >= LEDGER_EVENT_BYTES ? value.at[4] : 0;
+	size_t            want = ledger_moves(what) ? LEDGER_MOVE_BYTES : LEDGER_EVENT_BYTES;
 	if (!is_known((enum ledger_what)what) || value.size != want || ledger_row_read(value, &row))
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
 	else if (row.number >= auditor->pass_count)

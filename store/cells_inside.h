@@ -1,5 +1,6 @@
 #pragma once
 #include "store/cells.h"
+#include "store/tails_inside.h"
 #include "store/undo.h"
 
 /* Shared by the files that hold cells. */
@@ -30,7 +31,9 @@ struct cell_account {
 
 	/* The writer's: a bit a row. */
 	uint64_t *dirty, *round;
-	bool      is_listed; /* among those with dirty blocks */
+	bool      is_listed; /* among those with dirty blocks, or a dirty tail */
+
+	struct tail tail; /* of the ledger */
 };
 
 /* Accounts by a hash of their id: open addressing. One that is half full is replaced by a larger one. */
@@ -62,13 +65,16 @@ struct cells {
 	/* Dirty blocks, and those of the round under way. */
 	struct account_list listed, round;
 	uint32_t            round_account, round_word;
-	uint64_t            dirty, left, new_rows;
+	uint64_t            dirty, left, new_rows; /* `left` includes runs of tails */
+
+	struct tails tails;
 };
 
-/* cells_pool.c. An account's cells, or NULL; made if absent. A new block, zeroed, of that row; it is not found before
- * cells_publish(). Errors: NULL: no memory. */
+/* cells_pool.c. An account's cells, or NULL; made if absent; to be looked at by the next round. A new block, zeroed, of that
+ * row; it is not found before cells_publish(). Errors: NULL: no memory. */
 struct cell_account *cells_account(const struct cells *cells, struct account_id id);
 struct cell_account *cells_account_made(struct cells *cells, struct account_id id);
+void                 cells_list(struct cells *cells, struct cell_account *account);
 struct block        *cells_block(const struct cell_account *account, uint32_t row);
 struct block        *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row);
 void                 cells_publish(struct cell_account *account, uint32_t row, struct block *block);

@@ -4,6 +4,7 @@
 #include "store/cells_inside.h"
 
 #include "schemas/bytes.h"
+#include "schemas/limits.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -85,6 +86,13 @@ struct cell_account *cells_account_made(struct cells *cells, struct account_id i
 	return account;
 }
 
+void cells_list(struct cells *cells, struct cell_account *account)
+{
+	if (account->is_listed) return;
+	account->is_listed = true;
+	cells->listed.at[cells->listed.count++] = account;
+}
+
 struct block *cells_block(const struct cell_account *account, uint32_t row)
 {
 	const struct block_rows *rows = account ? atomic_load_explicit(&account->rows, memory_order_acquire)
@@ -159,6 +167,7 @@ enum err cells_open(struct cells **out)
 	*out = cells;
 	if (!table) return ERR_NO_MEMORY;
 	atomic_store(&cells->accounts, table);
+	tails_bound(cells, LATE_TAILS_BYTES_MAX);
 	return undo_open(&cells->undo);
 }
 
@@ -173,6 +182,7 @@ static void account_free(struct cell_account *account)
 	}
 	free(account->dirty);
 	free(account->round);
+	tail_close(&account->tail);
 	free(account);
 }
 
@@ -196,6 +206,7 @@ void cells_close(struct cells **cells_p)
 	}
 	free(cells->listed.at);
 	free(cells->round.at);
+	tails_close(&cells->tails);
 	undo_close(&cells->undo);
 	free(cells);
 }

@@ -24,14 +24,12 @@ void cells_set_dirty(struct cells *cells, struct cell_account *account, uint32_t
 	if (has_bit(account->dirty, row)) return;
 	flip_bit(account->dirty, row);
 	cells->dirty++;
-	if (account->is_listed) return;
-	account->is_listed = true;
-	cells->listed.at[cells->listed.count++] = account;
+	cells_list(cells, account);
 }
 
 uint64_t cells_dirty(const struct cells *cells)
 {
-	return cells->dirty;
+	return cells->dirty + cells->tails.dirty;
 }
 
 uint64_t cells_left(const struct cells *cells)
@@ -65,7 +63,7 @@ void cells_begin_round(struct cells *cells)
 	}
 	if (cells->round.count) qsort(cells->round.at, cells->round.count, sizeof *cells->round.at, by_id);
 	cells->round_account = cells->round_word = 0;
-	cells->left = cells->dirty;
+	cells->left = cells->dirty + tails_begin_round(cells);
 	cells->dirty = 0;
 }
 
@@ -74,8 +72,8 @@ static bool next_row(struct cells *cells, struct cell_account **account, uint32_
 {
 	for (; cells->round_account < cells->round.count; cells->round_account++, cells->round_word = 0) {
 		*account = cells->round.at[cells->round_account];
-		uint32_t words = atomic_load_explicit(&(*account)->rows, memory_order_relaxed)->room /
-		                 WORD_BITS;
+		const struct block_rows *rows = atomic_load_explicit(&(*account)->rows, memory_order_relaxed);
+		uint32_t                 words = rows ? rows->room / WORD_BITS : 0;
 		for (; cells->round_word < words; cells->round_word++) {
 			uint64_t bits = (*account)->round[cells->round_word];
 			if (!bits) continue;

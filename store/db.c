@@ -142,7 +142,9 @@ enum err db_apply(struct db *db, const struct write *write, bool verified)
 {
 	bool is_late = db->writer.cells && table_is_late(write->table);
 	row_written(db, write->table, write->key);
-	return is_late ? cells_apply(&db->writer, write) : row_apply(db, write, verified);
+	if (!is_late) return row_apply(db, write, verified);
+	return write->table == TABLE_LEDGER ? tails_apply(&db->writer, write)
+	                                    : cells_apply(&db->writer, write);
 }
 
 enum err db_sync(struct db *db)
@@ -262,12 +264,17 @@ static bool is_in_cells(const struct view *view, enum table table)
 	return view->cells && table_is_late(table);
 }
 
+static enum err in_cells(struct view *view, enum table table, struct span key, struct span *row)
+{
+	return table == TABLE_LEDGER ? tails_row(view, key, row) : cells_row(view, key, row);
+}
+
 enum err view_get(struct view *view, enum table table, struct span key, struct span *value)
 {
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
 	struct span         base = {NULL, 0};
 	if (!write || write->kind == WRITE_PATCH) {
-		enum err err = is_in_cells(view, table) ? cells_row(view, key, &base)
+		enum err err = is_in_cells(view, table) ? in_cells(view, table, key, &base)
 		                                        : row_get_parted(view, table, key, &base);
 		if (err) return err;
 	}
@@ -281,7 +288,7 @@ enum err view_exists(struct view *view, enum table table, struct span key)
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
 	struct span         row;
 	if (write) return write->kind == WRITE_DEL ? ERR_NOT_FOUND : OK;
-	return is_in_cells(view, table) ? cells_row(view, key, &row) : row_exists(view, table, key);
+	return is_in_cells(view, table) ? in_cells(view, table, key, &row) : row_exists(view, table, key);
 }
 
 static enum err move(struct view *view, enum table table, MDB_val *key, MDB_cursor_op op,

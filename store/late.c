@@ -3,6 +3,7 @@
 
 #include "schemas/limits.h"
 #include "store/monotonic.h"
+#include "store/tails.h"
 
 /* As many bytes as the table has rows of 1 KiB: a round then writes each row for many changes. */
 static uint64_t bytes_of_round(const struct late *late)
@@ -28,7 +29,7 @@ void late_journalled(struct late *late, uint64_t bytes)
 uint64_t late_growth(const struct late *late)
 {
 	enum { PAGE_BYTES = 4096 }; /* a row of a new account dirties a page of its own */
-	return cells_new_rows(late->set.cells) * PAGE_BYTES;
+	return cells_new_rows(late->set.cells) * PAGE_BYTES + tails_growth(late->set.cells);
 }
 
 bool late_is_behind(const struct late *late)
@@ -53,17 +54,23 @@ static uint64_t passed(const struct late *late)
 }
 _Static_assert(US_PER_MS == 1000, "a thousandth of a time in ms is as many us");
 
-/* Rows of the round under way that should have been written when so much has passed. */
+/* Are ledger rows to be written ahead of their round? */
+static bool hurries(const struct late *late)
+{
+	return tails_fill(late->set.cells) >= LATE_TAILS_AHEAD;
+}
+
+/* Units of the round under way that should have been written when so much has passed. */
 static uint64_t owed(const struct late *late, uint64_t thousandths)
 {
-	uint64_t due = late->total * thousandths / 1000;
-	return due > late->written ? due - late->written : 0;
+	uint64_t due = late->total * thousandths / 1000, written = late->total - cells_left(late->set.cells);
+	return due > written ? due - written : 0;
 }
 
 bool late_owes(const struct late *late, bool idle)
 {
 	if (!late_is_behind(late)) return false;
-	if (idle) return true;
+	if (idle || hurries(late)) return true;
 	if (!late->is_under_way) return passed(late) >= 1000;
 	uint64_t rows = owed(late, passed(late)), left = cells_left(late->set.cells);
 	return rows >= late->set.slice_rows || rows >= left;
@@ -72,6 +79,7 @@ bool late_owes(const struct late *late, bool idle)
 /* Asked for each command: by bytes alone. */
 bool late_presses(const struct late *late)
 {
+	if (tails_fill(late->set.cells) >= 1000) return true;
 	if (!late->is_under_way)
 		return late->bytes >= late->round_bytes + late->round_bytes / 8 && late_is_behind(late);
 	return owed(late, passed_bytes(late)) >= (uint64_t)late->set.slice_rows * LATE_SLICES_OWED_MAX;
@@ -85,7 +93,6 @@ static enum err begin_round(struct late *late, const struct applied *now)
 	late->from = *now;
 	cells_begin_round(late->set.cells);
 	late->total = cells_left(late->set.cells);
-	late->written = 0;
 	late->is_under_way = true;
 #ifdef FAULT_LATE_POSITION
 	return db_put_late(late->set.db, now); /* the fault: the position moves before the rows are written */
@@ -103,19 +110,26 @@ static enum err end_round(struct late *late, const struct applied *now)
 	return db_put_late(late->set.db, cells_dirty(late->set.cells) ? &late->from : now);
 }
 
-enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
+static enum err write_block(struct late *late, bool *some)
 {
 	struct account_id account;
 	uint32_t          number;
 	uint8_t           row[HOT_ROW_BYTES];
 	bool              stored;
-	enum err          err = late->is_under_way ? OK : begin_round(late, now);
-	for (unsigned i = 0; !err && i < rows && cells_take(late->set.cells, &account, &number, row, &stored);
-	     i++) {
-		err = db_write_late(late->set.db, account, number, span_of(row, sizeof row), stored);
-		late->written++;
+	*some = cells_take(late->set.cells, &account, &number, row, &stored);
+	return *some ? db_write_late(late->set.db, account, number, span_of(row, sizeof row), stored) : OK;
+}
+
+enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
+{
+	bool     ahead = hurries(late), some = true;
+	enum err err = late->is_under_way || ahead ? OK : begin_round(late, now);
+	for (unsigned i = 0; !err && some && i < rows; i++) {
+		err = tails_write_next(late->set.db, ahead, &some);
+		if (!err && !some && !ahead) err = write_block(late, &some);
 	}
-	return err || cells_left(late->set.cells) ? err : end_round(late, now);
+	bool is_over = late->is_under_way && cells_left(late->set.cells) == 0;
+	return !err && is_over ? end_round(late, now) : err;
 }
 
 enum err late_commit(const struct late *late, const struct applied *now)

@@ -2,23 +2,25 @@
 #include "store/cells.h"
 #include "store/db.h"
 
-/* When the dirty blocks of late tables (cells.h) go to LMDB. A round writes all that were dirty when it began, in the order
- * of keys; a slice is the part of it that goes into one commit. Slices are spread over the journal's next bytes, so that
+/* When the dirty blocks (cells.h) and tails (tails.h) of late tables go to LMDB. A round writes all that were dirty when it
+ * began, tails before blocks, each in the order of keys; a slice is the part of it that goes into one commit. Its unit is a
+ * row of HOT or a run of ledger rows. Slices are spread over the journal's next bytes, so that
  * they are due about when the next round begins. The last slice of a round also writes the position at which the round
- * began: a start replays the late tables' operations from there. The writer's alone.
+ * began: a start replays the late tables' operations from there. Where tails take much memory, slices write them ahead of
+ * their round. The writer's alone.
  * Only call late_slice() when everything decided is durable: a row of LMDB never holds what the journal could lose. */
 struct late {
 	struct late_setting {
 		struct db    *db;
 		struct cells *cells;
 		uint64_t      round_bytes; /* of journal; 0: by the rule of late.c */
-		unsigned      slice_rows;  /* in one commit; 0: LATE_SLICE_ROWS */
+		unsigned      slice_rows;  /* units in one commit; 0: LATE_SLICE_ROWS */
 	} set;
 
 	uint64_t       bytes; /* journalled since the last round began */
 	int64_t        began_us;
-	uint64_t       round_bytes;    /* from the beginning of one round to that of the next */
-	uint64_t       total, written; /* rows of the round under way */
+	uint64_t       round_bytes; /* from the beginning of one round to that of the next */
+	uint64_t       total;       /* units of the round under way */
 	bool           is_under_way;
 	struct applied from; /* where it began */
 };
@@ -37,8 +39,8 @@ bool late_owes(const struct late *late, bool idle);
 /* Have so many slices become due that decisions must pause for one? */
 bool late_presses(const struct late *late);
 
-/* Writes the next rows, at most `rows`, into the open transaction; begins a round if none is under way. `now`: the position
- * that the commit will have. Errors: ERR_DAMAGED (a row that would be replaced), ERR_IO. */
+/* Writes the next rows, at most `rows` units, into the open transaction; begins a round if none is under way. `now`: the
+ * position that the commit will have. Errors: ERR_DAMAGED (a row that would be replaced), ERR_IO, ERR_NO_MEMORY. */
 must_check enum err late_slice(struct late *late, const struct applied *now, unsigned rows);
 /* Before a commit without a slice: if nothing is behind, the late tables are as far as all others. Errors: ERR_IO. */
 must_check enum err late_commit(const struct late *late, const struct applied *now);

@@ -3,8 +3,7 @@
 
 #include "schemas/bytes.h"
 #include "store/keys.h"
-
-enum { EVENT_BYTES = 24, MOVE_BYTES = 40 };
+#include "store/tails.h"
 
 const char *ledger_what_text(enum ledger_what what)
 {
@@ -26,7 +25,7 @@ bool ledger_moves(enum ledger_what what)
 enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, const struct ledger_row *row)
 {
 	struct row_key key = key_u64(account, seq);
-	uint8_t        bytes[MOVE_BYTES] = {0};
+	uint8_t        bytes[LEDGER_MOVE_BYTES] = {0};
 	put_le32(bytes, row->number);
 	bytes[4] = (uint8_t)row->what;
 	bytes[5] = row->status;
@@ -35,7 +34,7 @@ enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, 
 	put_le64(bytes + 16, row->previous);
 	put_le64(bytes + 24, (uint64_t)row->delta);
 	put_le64(bytes + 32, (uint64_t)row->balance);
-	size_t size = ledger_moves(row->what) ? MOVE_BYTES : EVENT_BYTES;
+	size_t size = ledger_moves(row->what) ? LEDGER_MOVE_BYTES : LEDGER_EVENT_BYTES;
 	return write_put(view_writes(view), TABLE_LEDGER, key_span(&key), span_of(bytes, size));
 }
 
@@ -49,7 +48,7 @@ enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, 
 
 enum err ledger_row_read(struct span value, struct ledger_row *row)
 {
-	if (value.size != EVENT_BYTES && value.size != MOVE_BYTES) return ERR_DAMAGED;
+	if (value.size != LEDGER_EVENT_BYTES && value.size != LEDGER_MOVE_BYTES) return ERR_DAMAGED;
 	*row = (struct ledger_row){
 	    .number = get_le32(value.at),
 	    .what = (enum ledger_what)value.at[4],
@@ -58,7 +57,7 @@ enum err ledger_row_read(struct span value, struct ledger_row *row)
 	    .at = {(int64_t)get_le64(value.at + 8)},
 	    .previous = get_le64(value.at + 16),
 	};
-	if (value.size == MOVE_BYTES) {
+	if (value.size == LEDGER_MOVE_BYTES) {
 		row->delta = (int64_t)get_le64(value.at + 24);
 		row->balance = (int64_t)get_le64(value.at + 32);
 	}
@@ -67,12 +66,5 @@ enum err ledger_row_read(struct span value, struct ledger_row *row)
 
 enum err ledger_last(struct view *view, struct account_id account, uint64_t *seq)
 {
-	struct row_key  end = key_u64(account, UINT64_MAX), begin = key_account(account);
-	struct view_row row;
-	enum err        err = view_before(view, TABLE_LEDGER, key_span(&end), &row);
-	*seq = 0;
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (key_has_prefix(row.key, key_span(&begin)) && row.key.size == end.size)
-		*seq = get_be64(row.key.at + sizeof account);
-	return OK;
+	return tails_last(view, account, seq);
 }

@@ -13,6 +13,8 @@ enum ledger_what {
 #undef W
 };
 
+enum { LEDGER_EVENT_BYTES = 24, LEDGER_MOVE_BYTES = 40 }; /* of a row, without and with those two */
+
 struct ledger_row {
 	uint32_t         number; /* of the pass */
 	enum ledger_what what;
@@ -34,5 +36,5 @@ must_check enum err ledger_row_read(struct span value, struct ledger_row *row);
 must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
                                const struct ledger_row *row);
 
-/* The seq of the account's newest row; 0 when there is none. A range read: before any staged write. */
+/* The seq of the account's newest row; 0 when there is none. Before any staged write of a row. */
 must_check enum err ledger_last(struct view *view, struct account_id account, uint64_t *seq);

@@ -7,6 +7,7 @@
 #include "store/shape.h"
 #include "store/shard_dir.h"
 #include "store/start_walk.h"
+#include "store/tails.h"
 #include "store/walk.h"
 
 #include <stdio.h>
@@ -45,6 +46,7 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
 	enum err err = shard_dir_open_tables(shard_dir->dir_fd, plan, &store->db_fd);
 	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
 	if (!err) err = cells_open(&store->cells);
+	if (!err && shard_dir->late_tails_bytes) tails_bound(store->cells, shard_dir->late_tails_bytes);
 	if (!err) db_use_cells(store->db, store->cells);
 	if (err && err != ERR_DAMAGED)
 		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",
@@ -98,7 +100,8 @@ static void judge_journal(struct store *store, const struct table_plan *plan, st
 	struct recovery *recovery = &journal->recovery;
 	if (!start_walk_await(walk, TABLE_META)) return; /* the walk's end says why */
 	journal->err = recover_judge(&store->dir, store->db, plan->floor_seq, recovery, report);
-	if (!journal->err && walk && start_walk_await(walk, TABLE_HOT))
+	if (!journal->err && walk && start_walk_await(walk, TABLE_HOT) &&
+	    start_walk_await(walk, TABLE_LEDGER))
 		journal->err = recover_late(recovery, store->db);
 }
 

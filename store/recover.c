@@ -3,6 +3,8 @@
  * the tail; replay. Nothing is changed before the tail is judged, so a damaged store is left untouched. */
 #include "store/recover.h"
 
+#include "store/tails.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -154,7 +156,9 @@ static enum err replay(struct recovery *recovery, struct db *db, struct store_re
 	struct arena    arena = {0};
 	enum err        err = db_put_late(db, &recovery->late); /* it may be missing */
 	while (!err && !(err = scan_next(&recovery->scan, &at, &record))) {
-		if ((err = replay_record(db, &record, share_of(recovery, &record), &arena))) break;
+		if ((err = replay_record(db, &record, share_of(recovery, &record), &arena)) ||
+		    (err = tails_make_room(db)))
+			break;
 		if (record.seq <= recovery->at.seq) continue;
 		if (++report->replayed_records % REPLAY_CHUNK_RECORDS == 0)
 			err = commit_chunk(db, &at, record.now);

@@ -27,7 +27,7 @@ static void count_row(struct store *store, const struct write *write)
 {
 	uint32_t mark = crc32c((uint32_t)write->table, write->key.at, write->key.size) % ROW_MARKS;
 	uint64_t bit = UINT64_C(1) << mark % 64;
-	bool     in_a_row = write->table == TABLE_LEDGER || write->table == TABLE_IDEMPOTENCY_ORDER;
+	bool     in_a_row = write->table == TABLE_IDEMPOTENCY_ORDER;
 	if (in_a_row || table_is_late(write->table) || store->touched[mark / 64] & bit) return;
 	store->touched[mark / 64] |= bit;
 	store->rows++;

@@ -28,7 +28,9 @@ struct shard_dir {
 	    forget_after_s; /* between snapshots after an erasure; 0: by the rule of snapshotter.h; below 0: none */
 	int64_t  quick_sync_us;    /* as in struct journal_dir */
 	uint64_t late_round_bytes; /* of journal, and */
-	unsigned late_slice_rows;  /* rows in one commit: as in late.h; 0: by its rules */
+	unsigned late_slice_rows;  /* units in one commit: as in late.h; 0: by its rules */
+	uint64_t
+	    late_tails_bytes; /* the most memory of ledger rows, as in tails.h; 0: LATE_TAILS_BYTES_MAX */
 	/* Called once nothing found prevents opening, and before any change; an error ends the opening. A second
 	 * call must return the same. NULL: no call. */
 	enum err (*before_change)(void *user);

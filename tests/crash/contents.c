@@ -5,6 +5,7 @@
 #include "schemas/arena.h"
 #include "schemas/bytes.h"
 #include "store/keys.h"
+#include "store/ledger.h"
 #include "store/record.h"
 #include "store/tally.h"
 
@@ -197,23 +198,43 @@ static enum err each_of(struct view *reader, enum table table, contents_row visi
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Rows of HOT are as the view shows them: the newest lie in memory. How many passes there are, the tallies say. */
-static enum err each_hot(struct view *reader, contents_row visit, void *user)
+static enum err visit_one(struct view *reader, enum table table, const struct row_key *key,
+                          contents_row visit, void *user)
+{
+	struct span value;
+	enum err    err = view_get(reader, table, key_span(key), &value);
+	if (!err) visit(user, table, key_span(key), value);
+	return err;
+}
+
+static enum err each_late_of(struct view *reader, struct account_id account, uint32_t made,
+                             contents_row visit, void *user)
+{
+	uint64_t last;
+	enum err err = ledger_last(reader, account, &last);
+	for (uint32_t i = 0; !err && i * HOT_PASSES < made; i++) {
+		struct row_key key = key_u32(account, i);
+		err = visit_one(reader, TABLE_HOT, &key, visit, user);
+	}
+	for (uint64_t seq = 1; !err && seq <= last; seq++) {
+		struct row_key key = key_u64(account, seq);
+		err = visit_one(reader, TABLE_LEDGER, &key, visit, user);
+	}
+	return err;
+}
+
+/* Rows of late tables are as the view shows them: the newest lie in memory. How many passes there are, the tallies say. */
+static enum err each_late(struct view *reader, contents_row visit, void *user)
 {
 	struct raw_row row;
 	struct tally   tally;
-	struct span    value;
 	enum err       err = view_raw_from(reader, TABLE_TALLY, span_of(NULL, 0), &row);
 	for (; !err; err = view_raw_next(reader, TABLE_TALLY, &row)) {
 		struct account_id account;
 		if (row.key.size != sizeof account || row.stored.size < CRC_BYTES) return ERR_DAMAGED;
 		memcpy(account.b, row.key.at, sizeof account);
 		err = tally_read(span_of(row.stored.at, row.stored.size - CRC_BYTES), &tally);
-		for (uint32_t i = 0; !err && i * HOT_PASSES < tally.made; i++) {
-			struct row_key key = key_u32(account, i);
-			if (!(err = view_get(reader, TABLE_HOT, key_span(&key), &value)))
-				visit(user, TABLE_HOT, key_span(&key), value);
-		}
+		if (!err) err = each_late_of(reader, account, tally.made, visit, user);
 		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
@@ -221,9 +242,9 @@ static enum err each_hot(struct view *reader, contents_row visit, void *user)
 
 enum err contents_each(struct view *reader, contents_row row, void *user)
 {
-	enum err err = each_hot(reader, row, user);
+	enum err err = each_late(reader, row, user);
 #define T(id, NAME, name, kind) \
-	if (!err && TABLE_##NAME != TABLE_HOT) err = each_of(reader, TABLE_##NAME, row, user);
+	if (!err && !table_is_late(TABLE_##NAME)) err = each_of(reader, TABLE_##NAME, row, user);
 #include "store/tables.def"
 #undef T
 	return err;

@@ -258,7 +258,7 @@ static void begin_place(struct test_dir *test_dir)
 	cr_assert_eq(shop_open(test_dir, true, &store, &report), OK);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		struct row_key key = key_u64(account, i + 1);
-		shop_save(store, TABLE_LEDGER, key_span(&key), filler(i, 100));
+		shop_save(store, TABLE_DELIVERY_END, key_span(&key), filler(i, 100));
 	}
 	struct row_key key = key_u32(account, 1);
 	shop_save(store, TABLE_TEMPLATE, key_span(&key), filler(99, 3 * PART_BYTES));
@@ -359,7 +359,7 @@ Test(dump, misses_a_first_segment_that_no_snapshot_replaces)
 	begin_place(&test_dir);
 	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK); /* begins segment 2 */
 	struct row_key key = key_u64(account, RECORDS + 1);
-	shop_save(store, TABLE_LEDGER, key_span(&key), filler(1, 100));
+	shop_save(store, TABLE_DELIVERY_END, key_span(&key), filler(1, 100));
 	store_close(&store);
 	struct printed whole = journal_of(&test_dir, 0);
 	cr_assert_eq(unlinkat(test_dir.fd, segment_1, 0), 0);
@@ -386,11 +386,11 @@ Test(dump, shows_a_table)
 	char           why[VERSION_TEXT] = "";
 	struct dump_to to = {take_line, &lines, why}, to_one = {take_line, &one},
 	               to_whole = {take_line, &whole};
-	expect_end(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to), &lines, why);
+	expect_end(dump_table(test_dir.fd, TABLE_DELIVERY_END, key_span(&prefix), &to), &lines, why);
 	cr_expect_str_eq(why, "Damage is shown in 12 lines, as \"damaged\"."); /* those rows are fillers */
 	cr_expect_eq(lines.count, RECORDS);
 	prefix = key_u64(account, 3);
-	expect_end(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to_one), &one, why);
+	expect_end(dump_table(test_dir.fd, TABLE_DELIVERY_END, key_span(&prefix), &to_one), &one, why);
 	cr_expect_eq(one.count, 1);
 	prefix = key_account(account);
 	cr_assert_eq(dump_table(test_dir.fd, TABLE_TEMPLATE, key_span(&prefix), &to_whole), OK);

@@ -282,7 +282,7 @@ Test(store, requests_a_commit_after_some_records_or_many_rows)
 	cr_assert_eq(store_commit(store), OK);
 	cr_expect(!store_wants_commit(store) && store_is_committed(store));
 	for (unsigned i = 0; i <= COMMIT_ROWS_MAX; i++) {
-		shop_put(store, TABLE_LEDGER, key_of(i), span_str("counts for nothing"));
+		shop_put(store, TABLE_IDEMPOTENCY_ORDER, key_of(i), span_str("counts for nothing"));
 		shop_put(store, TABLE_BODY, key_of(0), span_str("counts once"));
 	}
 	cr_expect_not(store_wants_commit(store));
