@@ -1,11 +1,12 @@
-/* The rows of the works. Every command writes all of row n, sets `newest` to n, gives two passes n points and deletes row
- * n - 8. One look therefore shows how far the tables have come, late ones too, and whether they are as one command left
+/* The rows of the works. Every command writes all of row n, sets `newest` to n, gives two passes n points and their ledgers row
+ * n, and deletes row n - 8. One look therefore shows how far the tables have come, late ones too, and whether they are as one command left
  * them. Some rows are large, so that segments change every few commands. */
 #include "tests/fault/rows.h"
 
 #include "schemas/bytes.h"
 #include "store/hot.h"
 #include "store/keys.h"
+#include "store/ledger.h"
 #include "tests/unit/support.h"
 
 enum { ROWS_KEPT = 8, LARGE_EVERY = 2, LARGE_BYTES = 48000 };
@@ -38,6 +39,14 @@ static struct account_id account_of(unsigned index)
 	return (struct account_id){{'n', 't', 'h', (uint8_t)index}};
 }
 
+static enum err stage_event(struct writes *writes, struct account_id account, unsigned number)
+{
+	struct row_key key = key_u64(account, number);
+	uint8_t        row[LEDGER_MOVE_BYTES] = {[4] = LEDGER_LOYALTY};
+	put_le64(row + 32, number);
+	return write_put(writes, TABLE_LEDGER, key_span(&key), span_of(row, sizeof row));
+}
+
 static enum err stage_passes(struct writes *writes, unsigned number)
 {
 	uint8_t  row[HOT_ROW_BYTES] = {[2] = 1, [HOT_COUNT_USED] = 1};
@@ -48,6 +57,7 @@ static enum err stage_passes(struct writes *writes, unsigned number)
 		struct row_key key = key_u32(account_of(i), 0);
 		err = number == 1 ? write_put(writes, TABLE_HOT, key_span(&key), span_of(row, sizeof row))
 		                  : write_patch(writes, TABLE_HOT, key_span(&key), at, span_of(row + at, 8));
+		if (!err) err = stage_event(writes, account_of(i), number);
 	}
 	return err;
 }
@@ -65,6 +75,19 @@ enum err rows_stage(struct writes *writes, unsigned number)
 	return number > ROWS_KEPT ? write_del(writes, TABLE_BODY, row_key(number - ROWS_KEPT)) : OK;
 }
 
+static enum err look_at_ledger(struct view *view, struct account_id account, unsigned newest)
+{
+	struct ledger_row row;
+	uint64_t          last;
+	enum err          err = ledger_last(view, account, &last);
+	if (!err && last != newest) return ERR_DAMAGED;
+	for (unsigned seq = newest; !err && seq && seq + ROWS_KEPT > newest; seq--) {
+		err = ledger_get(view, account, seq, &row);
+		if (!err && row.balance != seq) return ERR_DAMAGED;
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
 static enum err look_at_passes(struct view *view, unsigned newest)
 {
 	struct hot_at pass;
@@ -72,6 +95,7 @@ static enum err look_at_passes(struct view *view, unsigned newest)
 		enum err err = hot_get(view, account_of(i), 0, &pass);
 		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 		if (pass.now.balance != newest) return ERR_DAMAGED;
+		if ((err = look_at_ledger(view, account_of(i), newest))) return err;
 	}
 	return OK;
 }

@@ -1,7 +1,7 @@
 /* Lists beside changes and slices: the writer moves points between passes, makes passes, commits and writes slices of late
- * tables; readers add up the points of an account, which has to come to what a row of another table says in the same view,
- * however long a reader waits in between. At last the same is read from a store that was opened again, after a stop and as a
- * kill leaves it: then a thread walks through its tables beside the replay.
+ * tables; readers add up the points of an account, and those of its ledger. Both have to come to what a row of another table
+ * says in the same view, however long a reader waits in between. At last the same is read from a store that was opened again,
+ * after a stop and as a kill leaves it: then a thread walks through its tables beside the replay.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
  *
  *     late_threads [--control]     --control: the store is broken on purpose; 0 when that was noticed */
@@ -10,6 +10,7 @@
 #include "schemas/bytes.h"
 #include "store/hot.h"
 #include "store/keys.h"
+#include "store/ledger.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +28,9 @@ enum {
 	READERS = 2,
 	SUMS_LEAST = 60,
 	ROUND_BYTES = 64 << 10,
-	SLICE_ROWS = 2,
+	SLICE_ROWS = 4,
+	TAILS_BYTES = 256 << 10, /* written rows soon make way to others */
+	LEDGER_ADDED_UP_IN = 4,
 	TURN_COMMANDS = 8,
 	PAUSE_COMMANDS = 200,
 };
@@ -49,10 +52,11 @@ static void wrong(const char *what, int64_t is, int64_t wanted)
 	exit(is_control ? 0 : 1);
 }
 
-/* What an account has: how many passes, and their points. A row of a table that is not late. */
+/* What an account has: how many passes, their points, its newest ledger row. A row of a table that is not late. */
 struct total {
 	uint32_t made;
 	int64_t  points;
+	uint64_t last;
 };
 
 static enum err total_get(struct view *view, struct account_id account, struct total *total)
@@ -60,16 +64,19 @@ static enum err total_get(struct view *view, struct account_id account, struct t
 	struct row_key key = key_account(account);
 	struct span    value;
 	enum err       err = view_get(view, TABLE_SCAN_TALLY, key_span(&key), &value);
-	if (!err) *total = (struct total){get_le32(value.at), (int64_t)get_le64(value.at + 4)};
+	if (!err)
+		*total = (struct total){get_le32(value.at), (int64_t)get_le64(value.at + 4),
+		                        get_le64(value.at + 12)};
 	return err;
 }
 
 static void total_put(struct writes *writes, struct account_id account, const struct total *total)
 {
 	struct row_key key = key_account(account);
-	uint8_t        bytes[12];
+	uint8_t        bytes[20];
 	put_le32(bytes, total->made);
 	put_le64(bytes + 4, (uint64_t)total->points);
+	put_le64(bytes + 12, total->last);
 	must(!write_put(writes, TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes)));
 }
 
@@ -124,18 +131,54 @@ static enum err add_up(struct view *view, struct account_id account, const struc
 	return err;
 }
 
-static void sum_of(struct view *view, struct account_id account, uint64_t *luck)
+/* The history of one pass, as its newest row leads to it. */
+static enum err add_history(struct view *view, struct account_id account, uint32_t number)
+{
+	struct hot_at     pass;
+	struct ledger_row row = {.number = number};
+	int64_t           points = 0;
+	enum err          err = hot_get(view, account, number, &pass);
+	for (uint64_t seq = err ? 0 : pass.now.ledger_head; !err && seq; seq = row.previous) {
+		err = ledger_get(view, account, seq, &row);
+		if (!err && row.number != number) wrong("the pass of a ledger row", row.number, number);
+		points += row.delta;
+	}
+	if (!err && points != pass.now.balance) wrong("the history of a pass", points, pass.now.balance);
+	return err;
+}
+
+/* All rows of the account, and none behind them. */
+static enum err add_ledger(struct view *view, struct account_id account, const struct total *total)
+{
+	struct ledger_row row;
+	uint64_t          last;
+	int64_t           points = 0;
+	enum err          err = ledger_last(view, account, &last);
+	if (!err && last != total->last) wrong("the newest ledger row", (int64_t)last, (int64_t)total->last);
+	for (uint64_t seq = last; !err && seq; seq--)
+		if (!(err = ledger_get(view, account, seq, &row))) points += row.delta;
+	if (!err && points != total->points) wrong("the sum of a ledger", points, total->points);
+	if (err) return err;
+	err = ledger_get(view, account, last + 1, &row);
+	if (!err) wrong("a ledger row that is made later", (int64_t)last + 1, -1);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static void sum_of(struct view *view, struct account_id account, uint64_t *luck, bool is_whole)
 {
 	struct total total;
 	int64_t      points = 0;
 	if (total_get(view, account, &total)) return;
 	enum err err = add_up(view, account, &total, luck, &points);
+	if (!err && points != total.points) wrong("the sum of an account", points, total.points);
+	if (!err) err = add_history(view, account, chance_below(luck, total.made));
+	if (!err && (is_whole || chance_below(luck, LEDGER_ADDED_UP_IN) == 0))
+		err = add_ledger(view, account, &total);
 	if (err == ERR_OVERLOADED) {
 		atomic_fetch_add(&refusals, 1);
 		return;
 	}
 	if (err) wrong("an error of a read", err, OK);
-	if (points != total.points) wrong("the sum of an account", points, total.points);
 	atomic_fetch_add(&sums, 1);
 }
 
@@ -148,7 +191,7 @@ static void *read_on(void *data)
 	while (!atomic_load(&done)) {
 		must(!store_reader_begin(view));
 		for (unsigned i = 0; i < 1 + chance_below(&luck, 3); i++)
-			sum_of(view, account_of(chance_below(&luck, ACCOUNTS)), &luck);
+			sum_of(view, account_of(chance_below(&luck, ACCOUNTS)), &luck, false);
 		store_reader_end(view);
 		arena_reset(&arena);
 	}
@@ -159,6 +202,18 @@ static void *read_on(void *data)
 
 /* Writing ------------------------------------------------------------------------------------------------- */
 
+static void put_event(struct view *view, struct account_id account, struct total *total,
+                      struct ledger_row row, struct hot *hot)
+{
+	row.what = LEDGER_LOYALTY;
+	row.status = hot->status;
+	row.previous = hot->ledger_head;
+	row.balance = hot->balance;
+	hot->ledger_head = ++total->last;
+	total->points += row.delta;
+	must(!ledger_put(view, account, total->last, &row));
+}
+
 static void change(struct view *view, struct account_id account, struct total *total, uint64_t *luck)
 {
 	struct hot_at pass;
@@ -167,10 +222,9 @@ static void change(struct view *view, struct account_id account, struct total *t
 	struct hot after = pass.now;
 	after.balance += points;
 	after.updated.v++;
-	after.ledger_head++;
+	put_event(view, account, total, (struct ledger_row){.number = pass.number, .delta = points}, &after);
 	if (chance_below(luck, 16) == 0) after.flags ^= HOT_REINSTALL_BLOCKED;
 	must(!hot_put(view, &pass, &after));
-	total->points += points;
 }
 
 static void command(struct arena *arena, uint64_t *luck)
@@ -182,9 +236,10 @@ static void command(struct arena *arena, uint64_t *luck)
 	enum err          err = total_get(view, account, &total);
 	must(!err || err == ERR_NOT_FOUND);
 	if (total.made < PASSES_FIRST || (total.made < PASSES_MAX && chance_below(luck, 50) == 0)) {
-		struct hot pass = {.status = 2, .template = 1, .balance = chance_below(luck, 100)};
+		struct hot        pass = {.status = 2, .template = 1, .balance = chance_below(luck, 100)};
+		struct ledger_row row = {.number = total.made, .delta = pass.balance};
+		put_event(view, account, &total, row, &pass);
 		must(!hot_add(view, account, total.made++, &pass));
-		total.points += pass.balance;
 	} else {
 		for (unsigned left = 1 + chance_below(luck, 3); left; left--)
 			change(view, account, &total, luck);
@@ -227,7 +282,7 @@ static void expect_all(uint64_t *luck)
 	unsigned     before = atomic_load(&sums);
 	must(!store_reader_open(store, &arena, &view) && !store_reader_begin(view));
 	for (unsigned i = 0; i < ACCOUNTS; i++)
-		sum_of(view, account_of(i), luck);
+		sum_of(view, account_of(i), luck, true);
 	must(atomic_load(&sums) == before + ACCOUNTS);
 	store_reader_end(view);
 	store_reader_close(&view);
@@ -256,6 +311,7 @@ int main(int argc, char **argv)
 	struct shard_dir at = shop_place(&test_dir, true);
 	at.late_round_bytes = ROUND_BYTES;
 	at.late_slice_rows = SLICE_ROWS;
+	at.late_tails_bytes = TAILS_BYTES;
 	must(!store_open(&at, (wall_us){1}, &store, &report));
 	for (unsigned i = 0; i < READERS; i++)
 		must(!pthread_create(&readers[i], NULL, read_on, (void *)(uintptr_t)(i + 1)));

@@ -1,51 +1,15 @@
 /* Cells in memory: what a row would be, to the writer and to readers of any commit, and what a round takes. */
-#include "store/cells_inside.h"
+#include "tests/unit/beside.h"
 
-#include "store/db_inside.h"
 #include "store/hot.h"
-#include "store/keys.h"
 #include "store/undo.h"
-#include "tests/unit/support.h"
-
-#include <criterion/criterion.h>
 
 enum { PASSES = 3 * HOT_PASSES + 7, ACCOUNTS = 3 };
 
-static struct scratch s, plain; /* the same writes: into cells, and into rows */
-static struct cells  *cells;
-static struct view   *reader;
-static struct arena   arena;
-static uint64_t       state; /* of chance */
-static struct hot     model[ACCOUNTS][PASSES];
-static unsigned       made[ACCOUNTS];
-
-static void begin(void)
-{
-	scratch_open(&s);
-	scratch_open(&plain);
-	cr_assert_eq(cells_open(&cells), OK);
-	db_use_cells(s.db, cells);
-	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
-	db_reader_use_cells(reader);
-	state = chance_begin();
-}
-
-static void end(void)
-{
-	db_reader_close(&reader);
-	scratch_close(&s);
-	scratch_close(&plain);
-	cells_close(&cells);
-	arena_free(&arena);
-}
+static struct hot model[ACCOUNTS][PASSES];
+static unsigned   made[ACCOUNTS];
 
 TestSuite(cells, .init = begin, .fini = end);
-
-static struct account_id account_of(unsigned index)
-{
-	return (struct account_id){
-	    {(uint8_t)('c' - index)}}; /* keys are in another order than accounts come */
-}
 
 static struct hot any_pass(void)
 {
@@ -57,18 +21,6 @@ static struct hot any_pass(void)
 	                    .scan_count = (uint32_t)chance(&state),
 	                    .last_scan = {(int64_t)chance(&state)},
 	                    .ledger_head = chance(&state)};
-}
-
-static void save(void)
-{
-	scratch_save(&s);
-	scratch_save(&plain);
-}
-
-static void commit(void)
-{
-	scratch_commit(&s);
-	scratch_commit(&plain);
 }
 
 static void add(unsigned index)
@@ -324,18 +276,6 @@ static unsigned write_rows(unsigned rows)
 	return count;
 }
 
-static void expect_tables_equal(void)
-{
-	struct raw_row a, b;
-	enum err       err = view_raw_from(s.view, TABLE_HOT, span_of(NULL, 0), &a);
-	cr_assert_eq(view_raw_from(plain.view, TABLE_HOT, span_of(NULL, 0), &b), err);
-	while (!err) {
-		cr_assert(span_equal(a.key, b.key) && span_equal(a.stored, b.stored));
-		err = view_raw_next(s.view, TABLE_HOT, &a);
-		cr_assert_eq(view_raw_next(plain.view, TABLE_HOT, &b), err);
-	}
-}
-
 Test(cells, are_written_by_rounds_each_once)
 {
 	enum { ROWS = ACCOUNTS * ((PASSES + HOT_PASSES - 1) / HOT_PASSES) };
@@ -345,13 +285,13 @@ Test(cells, are_written_by_rounds_each_once)
 	cr_expect(cells_dirty(cells) == 0 && cells_left(cells) == ROWS);
 	cr_expect_eq(write_rows(ROWS + 1), ROWS);
 	cr_expect(cells_left(cells) == 0 && cells_new_rows(cells) == 0);
-	expect_tables_equal();
+	expect_tables_equal(TABLE_HOT);
 	for (unsigned i = 0; i < 5; i++)
 		change(1, 50);
 	cr_expect_leq(cells_dirty(cells), 1);
 	cells_begin_round(cells);
 	cr_expect_eq(write_rows(ROWS), 1);
-	expect_tables_equal();
+	expect_tables_equal(TABLE_HOT);
 	cells_begin_round(cells);
 	cr_expect_eq(write_rows(ROWS), 0);
 }
@@ -369,7 +309,7 @@ Test(cells, that_change_during_a_round_are_written_once_or_again)
 	cr_expect_eq(cells_dirty(cells), 1);
 	cells_begin_round(cells);
 	cr_expect_eq(write_rows(1000), 1);
-	expect_tables_equal();
+	expect_tables_equal(TABLE_HOT);
 }
 
 Test(cells, grow_while_rounds_go_on)
@@ -386,7 +326,7 @@ Test(cells, grow_while_rounds_go_on)
 		if (cells_left(cells) == 0) cells_begin_round(cells);
 		(void)write_rows(2);
 	}
-	expect_tables_equal();
+	expect_tables_equal(TABLE_HOT);
 }
 
 /* A row that is damaged on its page is neither read into memory nor replaced. */

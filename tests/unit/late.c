@@ -5,6 +5,9 @@
 #include "store/clean_mark.h"
 #include "store/hot.h"
 #include "store/keys.h"
+#include "store/ledger.h"
+#include "store/store_inside.h"
+#include "store/tails.h"
 #include "store/verify.h"
 
 #include <fcntl.h>
@@ -15,6 +18,8 @@ enum { ROUND = 64 << 10, SLICE = 2, PASSES = 12 * HOT_PASSES };
 static const struct account_id account = {{'l'}};
 static struct arena            arena;
 static int64_t                 model[PASSES]; /* points */
+static uint64_t                events;        /* ledger rows */
+static uint64_t                tails_bytes;   /* of the store's setting */
 
 static void finish(void)
 {
@@ -30,6 +35,7 @@ static enum err open_at(const struct test_dir *at)
 	place.quick_sync_us = INT64_MAX; /* all are: slices are of so few rows then */
 	place.late_round_bytes = ROUND;
 	place.late_slice_rows = SLICE;
+	place.late_tails_bytes = tails_bytes;
 	place.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
 	return store_open(&place, (wall_us){1}, &store, &report);
 }
@@ -55,18 +61,50 @@ static void make_passes(void)
 	}
 }
 
-static void add_points(uint32_t number, int64_t points)
+/* So often, in one command. */
+static void add_points_often(uint32_t number, int64_t points, unsigned times)
 {
 	struct hot_at at;
 	struct writes writes = writes_none(&arena);
 	struct view  *view = store_view(store, &writes, &arena);
 	cr_assert_eq(hot_get(view, account, number, &at), OK);
 	struct hot after = at.now;
-	after.balance += points;
-	after.updated.v++;
-	model[number] += points;
+	for (; times; times--) {
+		after.balance += points;
+		after.updated.v++;
+		struct ledger_row row = {.number = number,
+		                         .what = LEDGER_LOYALTY,
+		                         .previous = after.ledger_head,
+		                         .delta = points,
+		                         .balance = after.balance};
+		after.ledger_head = ++events;
+		cr_assert_eq(ledger_put(view, account, events, &row), OK);
+	}
+	model[number] = after.balance;
 	cr_assert_eq(hot_put(view, &at, &after), OK);
 	save_writes(&writes);
+}
+
+static void add_points(uint32_t number, int64_t points)
+{
+	add_points_often(number, points, 1);
+}
+
+static void expect_events(struct view *view)
+{
+	static int64_t    sums[PASSES];
+	struct ledger_row row;
+	uint64_t          last;
+	memset(sums, 0, sizeof sums);
+	cr_assert_eq(ledger_last(view, account, &last), OK);
+	cr_assert_eq(last, events);
+	for (uint64_t seq = 1; seq <= last; seq++) {
+		cr_assert_eq(ledger_get(view, account, seq, &row), OK, "row %llu", (unsigned long long)seq);
+		sums[row.number] += row.delta;
+		cr_assert_eq(row.balance, sums[row.number]);
+	}
+	cr_assert(!memcmp(sums, model, sizeof sums));
+	cr_assert_eq(ledger_get(view, account, last + 1, &row), ERR_NOT_FOUND);
 }
 
 static void expect_points(void)
@@ -78,6 +116,8 @@ static void expect_points(void)
 		cr_assert_eq(at.now.balance, model[i], "pass %u: %lld, not %lld", i,
 		             (long long)at.now.balance, (long long)model[i]);
 	}
+	expect_events(view);
+	arena_reset(&arena);
 }
 
 /* As the tables say. */
@@ -190,6 +230,72 @@ Test(late, no_slice_is_written_before_all_is_durable)
 	cr_expect(store_owes_slice(store, true));
 }
 
+static uint64_t rows_on_disk(void)
+{
+	struct view *raw;
+	uint64_t     last;
+	cr_assert_eq(db_reader_open(store_tables(store), &arena, &raw), OK);
+	cr_assert_eq(db_reader_begin(raw), OK);
+	cr_assert_eq(ledger_last(raw, account, &last), OK);
+	db_reader_close(&raw);
+	return last;
+}
+
+enum {
+	FEW_ROWS = 48 * TAIL_RUN_ROWS,
+	FEW_ROWS_BYTES = 48 * (64 + 48 * TAIL_RUN_ROWS)
+}; /* an eighth of it is for written ones */
+
+Test(late, ledger_rows_that_fill_their_memory_are_written_ahead_of_a_round)
+{
+	tails_bytes = FEW_ROWS_BYTES;
+	begin_written();
+	uint64_t before = standing_now().late.seq;
+	while (!store_owes_slice(store, false))
+		add_points_often(0, 1, 50);
+	cr_expect(events >= FEW_ROWS * 6 / 10 && events <= FEW_ROWS * 3 / 4, "%llu",
+	          (unsigned long long)events);
+	cr_expect_not(store_wants_commit(store), "others may go on");
+	while (!store_wants_commit(store))
+		add_points_often(1, 1, 50);
+	cr_expect(events >= FEW_ROWS * 8 / 10 && events <= FEW_ROWS, "%llu", (unsigned long long)events);
+	cr_assert_eq(rows_on_disk(), 0);
+	cr_expect_gt(late_growth(&store->late), events * 60, "room is reserved for them");
+	unsigned slices = 0;
+	for (; store_owes_slice(store, false); slices++)
+		cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_not(store_wants_commit(store));
+	cr_expect_eq(rows_on_disk(),
+	             slices * SLICE * TAIL_RUN_ROWS - 1); /* the first run begins with row 1 */
+	cr_expect(!store->late.is_under_way && standing_now().late.seq == before, "no round began");
+	expect_points();
+	cr_assert_eq(store_write_all(store), OK);
+	cr_expect_eq(rows_on_disk(), events);
+	expect_points();
+}
+
+Test(late, ledger_rows_that_fill_their_memory_come_before_blocks)
+{
+	tails_bytes = FEW_ROWS_BYTES;
+	begin_written();
+	add_bytes(ROUND);
+	cr_assert_eq(store_slice(store, false), OK);
+	uint64_t written = rows_on_disk();
+	cr_assert_eq(written, events, "the round has only blocks left");
+	add_points(0, 1);
+	cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_eq(rows_on_disk(), written);
+	while (events - written < FEW_ROWS * 7 / 10)
+		add_points_often(0, 1, 50);
+	cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_gt(rows_on_disk(), written);
+	cr_assert_eq(store_write_all(store), OK);
+	store_close(&store);
+	cr_assert_eq(open_at(&test_dir), OK); /* with nothing in memory */
+	cr_expect(report.clean_mark == CLEAN_MARK_CLEAN && report.replayed_records == 0);
+	expect_points();
+}
+
 /* Starts -------------------------------------------------------------------------------------------------- */
 
 /* Leaves a place in `copy`, as a kill would: `slices` of a round are written, and passes have changed since. */
@@ -227,6 +333,7 @@ Test(late, a_start_replays_from_the_late_position)
 		test_dir_remove(&test_dir);
 		test_dir_make(&test_dir);
 		memset(model, 0, sizeof model);
+		events = 0;
 	}
 }
 
@@ -248,6 +355,25 @@ Test(late, a_start_that_was_itself_killed_is_begun_again)
 	}
 	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
 	cr_expect_not(report.rebuilt);
+	expect_points();
+}
+
+Test(late, a_replay_of_more_ledger_rows_than_memory_takes_writes_them)
+{
+	cr_assert_eq(open_at(&test_dir), OK);
+	make_passes();
+	for (unsigned i = 0; i < 8; i++)
+		add_points_often(i, 1, FEW_ROWS / 2);
+	test_dir_copy(&test_dir, &copy);
+	store_close(&store);
+	tails_bytes = FEW_ROWS_BYTES;
+	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0); /* from the first record on */
+	for (unsigned slices = 2; slices < 4; slices++)
+		cr_assert_eq(in_child(start_and_die, &slices), 33);
+	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
+	cr_expect_gt(rows_on_disk(), 2 * FEW_ROWS);
+	expect_points();
+	cr_assert_eq(store_write_all(store), OK);
 	expect_points();
 }
 

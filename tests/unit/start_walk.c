@@ -4,6 +4,7 @@
 
 #include "store/hot.h"
 #include "store/keys.h"
+#include "store/ledger.h"
 
 #include <lmdb.h>
 #include <pthread.h>
@@ -77,6 +78,14 @@ static void save_writes(const struct writes *writes)
 	arena_reset(&arena);
 }
 
+static uint64_t events; /* ledger rows */
+
+static void put_event(struct view *view, uint32_t number, enum ledger_what what)
+{
+	struct ledger_row row = {.number = number, .what = what};
+	cr_assert_eq(ledger_put(view, account, ++events, &row), OK);
+}
+
 static void add_points(uint32_t number)
 {
 	struct hot_at at;
@@ -85,6 +94,7 @@ static void add_points(uint32_t number)
 	cr_assert_eq(hot_get(view, account, number, &at), OK);
 	struct hot after = at.now;
 	after.balance += POINTS;
+	put_event(view, number, LEDGER_LOYALTY);
 	cr_assert_eq(hot_put(view, &at, &after), OK);
 	save_writes(&writes);
 }
@@ -99,6 +109,7 @@ static void leave_points_in_the_journal(void)
 		struct writes writes = writes_none(&arena);
 		struct view  *view = store_view(store, &writes, &arena);
 		cr_assert_eq(hot_add(view, account, i, &(struct hot){.status = 2, .template = 1}), OK);
+		put_event(view, i, LEDGER_CREATED);
 		save_writes(&writes);
 	}
 	shop_save(store, TABLE_BODY, key_of(1), span_str(marked));
@@ -124,12 +135,18 @@ TestSuite(start_walk, .init = begin, .fini = end_all);
 
 static void expect_points(void)
 {
-	struct hot_at at;
-	struct view  *view = store_view(store, NULL, &arena);
+	struct ledger_row row;
+	struct hot_at     at;
+	struct view      *view = store_view(store, NULL, &arena);
 	for (uint32_t i = 0; i < PASSES; i++) {
 		cr_assert_eq(hot_get(view, account, i, &at), OK);
 		cr_assert_eq(at.now.balance, POINTS, "pass %u", i);
 	}
+	for (uint64_t seq = 1; seq <= events; seq++) {
+		cr_assert_eq(ledger_get(view, account, seq, &row), OK);
+		cr_assert_eq(row.number, (seq - 1) % PASSES);
+	}
+	cr_assert_eq(ledger_get(view, account, events + 1, &row), ERR_NOT_FOUND);
 }
 
 static void damage(struct span bytes)
@@ -176,6 +193,17 @@ Test(start_walk, decides_before_the_replay_reads_a_damaged_row)
 	damage(key_span(&key));
 	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
 	cr_expect(report.rebuilt && strstr(report.refused, "table "), "%s", report.refused);
+	expect_points();
+}
+
+/* The newest row that the tables have: the replay looks at it before it adds others. */
+Test(start_walk, decides_before_the_replay_reads_a_damaged_ledger)
+{
+	struct row_key key = key_u64(account, PASSES);
+	leave_points_in_the_journal();
+	damage(key_span(&key));
+	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
+	cr_expect(report.rebuilt && strstr(report.refused, "table ledger"), "%s", report.refused);
 	expect_points();
 }
 
