@@ -250,15 +250,13 @@ enum {
 	/* ledger rows in memory, an eighth of it for written ones; at three quarters of the rest they are written ahead of
 	 * their round, at all of it decisions pause for a slice */
 	LATE_TAILS_BYTES_MAX = 64 << 20,
-	LATE_TAILS_AHEAD = 750,     /* thousandths: those three quarters */
-	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is in use */
-	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer caches, 64 bytes each */
-	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
-	BULK_WRITES_MAX = 64,       /* writes of one command that works through a queue */
-	CLEAN_LOOKED_MAX = 256,     /* rows that one step of the background removal reads; the rest waits */
-	CLEAN_STEP_MS = 20,         /* between two of its steps, */
-	CLEAN_REST_MS = 10000,      /* and between two rounds in which nothing was due */
-	ERASED_ID_KEPT_DAYS = 30,   /* of service time: until then a second erasure of an id is recognised */
+	LATE_TAILS_AHEAD = 750,   /* thousandths: those three quarters */
+	STAGED_WRITES_MAX = 4096, /* writes of one command; a bug if exceeded */
+	BULK_WRITES_MAX = 64,     /* writes of one command that works through a queue */
+	CLEAN_LOOKED_MAX = 256,   /* rows that one step of the background removal reads; the rest waits */
+	CLEAN_STEP_MS = 20,       /* between two of its steps, */
+	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
+	ERASED_ID_KEPT_DAYS = 30, /* of service time: until then a second erasure of an id is recognised */
 	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list is sent in parts */
 	LIST_BYTES_MAX =
 	    64 << 20, /* bytes of a list without pages: its share of ANSWERS_BYTES_MAX; OVERLOADED */

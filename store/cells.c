@@ -140,6 +140,13 @@ enum err cells_row(struct view *view, struct span key, struct span *row)
 	return OK;
 }
 
+bool cells_bring(struct view *view, struct account_id account, uint32_t number)
+{
+	struct block *block;
+	if (!view->cells || !is_writer(view)) return false;
+	return !find(view, account, number / HOT_PASSES, &block) && block;
+}
+
 bool cells_has(struct view *view, struct account_id account, uint32_t row)
 {
 	return view->cells && cells_block(cells_account(view->cells, account), row);

@@ -22,6 +22,9 @@ void                cells_close(struct cells **cells);
 must_check enum err cells_get(struct view *view, struct account_id account, uint32_t number,
                               uint8_t counts[HOT_COUNTS], struct hot *pass);
 
+/* The writer: makes sure that the pass is in memory, if it can be read. False: it is not, or the view is another. */
+bool cells_bring(struct view *view, struct account_id account, uint32_t number);
+
 /* For a view with cells: the row as LMDB would have it, in the view's arena. Errors: as cells_get(). */
 must_check enum err cells_row(struct view *view, struct span key, struct span *row);
 
@@ -35,6 +38,13 @@ must_check enum err cells_columns(struct view *view, struct account_id account, 
 /* The writer: puts a write of HOT into cells instead of LMDB. Errors: ERR_DAMAGED (no row to patch, a row of another form,
  * numbers that are not dense), ERR_UNSUPPORTED (rows are never deleted), ERR_NO_MEMORY, ERR_IO. */
 must_check enum err cells_apply(struct view *writer, const struct write *write);
+
+/* The index of ids (id_index.h): the number of the newest pass with the id of `key`, a key of PASS_ID whatever its number.
+ * False: look it up, and tell cells_learn_id(), which keeps it if the pass is in memory. A view that is not the writer's knows no ids. cells_on_id() is notified of each
+ * write of PASS_ID, which may give an id to another pass. */
+bool cells_find_id(struct view *view, struct span key, uint32_t *number);
+void cells_learn_id(struct view *view, struct span key, uint32_t number);
+void cells_on_id(struct view *writer, const struct write *write);
 
 /* The writer, before transaction `txn` is committed: the cells as they are belong to it. */
 void cells_commit(struct cells *cells, uint64_t txn);

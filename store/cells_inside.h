@@ -1,20 +1,29 @@
 #pragma once
 #include "store/cells.h"
 #include "store/tails_inside.h"
+#include "store/id_index.h"
 #include "store/undo.h"
 
 /* Shared by the files that hold cells. */
 
-/* One line of memory. */
+/* One line of memory. Readers look at the words alone. */
 struct cell {
 	_Alignas(64) _Atomic uint64_t words[HOT_WORDS];
+	struct siphash print; /* the fingerprint of account and id, if the index of ids has them */
 };
+_Static_assert(sizeof(struct cell) == 64, "a line");
 
 struct block {
 	_Alignas(64) _Atomic uint64_t counts; /* the row's, as they lie there */
 	_Atomic uint64_t chain;               /* of its undo entries */
-	bool             is_stored;           /* LMDB has the row */
-	struct cell      cells[HOT_PASSES];
+
+	/* The writer's. */
+	struct cell_account *account;
+	uint32_t             row;
+	uint32_t             place;     /* in the pool; its cells are place * HOT_PASSES and so on */
+	bool                 is_stored; /* LMDB has the row */
+
+	struct cell cells[HOT_PASSES];
 };
 _Static_assert(sizeof(struct block) == 64 * (1 + HOT_PASSES), "lines of memory");
 
@@ -58,9 +67,12 @@ struct cells {
 		_Atomic uint64_t txn, head; /* of the undo ring when `txn` was committed */
 	} moments[MOMENTS];
 
-	/* The pool of blocks. */
-	struct chunk *chunks;
-	uint32_t      chunk_used;
+	/* The pool of blocks, and the index of ids over their cells. */
+	struct chunk  **chunks;
+	uint32_t        chunk_count, chunk_room;
+	uint32_t        places; /* taken of the pool */
+	struct id_index ids;
+	struct siphash  id_key;
 
 	/* Dirty blocks, and those of the round under way. */
 	struct account_list listed, round;
@@ -78,6 +90,8 @@ void                 cells_list(struct cells *cells, struct cell_account *accoun
 struct block        *cells_block(const struct cell_account *account, uint32_t row);
 struct block        *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row);
 void                 cells_publish(struct cell_account *account, uint32_t row, struct block *block);
+struct block        *cells_block_at(const struct cells *cells, uint32_t place);
+struct cell *cells_cell_at(const struct cells *cells, uint32_t number); /* place * HOT_PASSES + index */
 
 /* cells_round.c: the block has changed. */
 void cells_set_dirty(struct cells *cells, struct cell_account *account, uint32_t row);

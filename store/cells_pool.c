@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
-enum { CHUNK_BYTES = 2 << 20, ACCOUNTS_FIRST = 64, WORD_BITS = 64 };
-#define BLOCKS_A_CHUNK ((CHUNK_BYTES - sizeof(struct block)) / sizeof(struct block))
+enum { CHUNK_BYTES = 2 << 20, CHUNKS_FIRST = 8, ACCOUNTS_FIRST = 64, WORD_BITS = 64 };
+#define BLOCKS_A_CHUNK (CHUNK_BYTES / sizeof(struct block))
 
 struct chunk {
-	struct block  blocks[BLOCKS_A_CHUNK];
-	struct chunk *before;
+	struct block blocks[BLOCKS_A_CHUNK];
 };
 _Static_assert(sizeof(struct chunk) <= CHUNK_BYTES, "a large page");
 
@@ -133,24 +133,55 @@ static enum err grow_rows(struct cell_account *account, uint32_t row)
 	return OK;
 }
 
+struct block *cells_block_at(const struct cells *cells, uint32_t place)
+{
+	return &cells->chunks[place / BLOCKS_A_CHUNK]->blocks[place % BLOCKS_A_CHUNK];
+}
+
+struct cell *cells_cell_at(const struct cells *cells, uint32_t number)
+{
+	return &cells_block_at(cells, number / HOT_PASSES)->cells[number % HOT_PASSES];
+}
+
+static const struct siphash *print_at(const void *user, uint32_t number)
+{
+	return &cells_cell_at(user, number)->print;
+}
+
+static enum err add_chunk(struct cells *cells)
+{
+	if (cells->chunk_count == cells->chunk_room) {
+		uint32_t       room = cells->chunk_room ? 2 * cells->chunk_room : CHUNKS_FIRST;
+		struct chunk **grown = realloc(cells->chunks, room * sizeof(struct chunk *));
+		if (!grown) return ERR_NO_MEMORY;
+		cells->chunks = grown;
+		cells->chunk_room = room;
+	}
+	struct chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
+	if (!chunk) return ERR_NO_MEMORY;
+	(void)!madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
+	cells->chunks[cells->chunk_count++] = chunk;
+	return OK;
+}
+
 static struct block *take_block(struct cells *cells)
 {
-	if (!cells->chunks || cells->chunk_used == BLOCKS_A_CHUNK) {
-		struct chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
-		if (!chunk) return NULL;
-		(void)!madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
-		chunk->before = cells->chunks;
-		cells->chunks = chunk;
-		cells->chunk_used = 0;
-	}
-	struct block *block = &cells->chunks->blocks[cells->chunk_used++];
+	uint32_t place = cells->places;
+	if (place == cells->chunk_count * BLOCKS_A_CHUNK && add_chunk(cells)) return NULL;
+	struct block *block = cells_block_at(cells, place);
 	memset(block, 0, sizeof *block);
+	block->place = place;
+	cells->places++;
 	return block;
 }
 
 struct block *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row)
 {
-	return grow_rows(account, row) ? NULL : take_block(cells);
+	struct block *block = grow_rows(account, row) ? NULL : take_block(cells);
+	if (!block) return NULL;
+	block->account = account;
+	block->row = row;
+	return block;
 }
 
 void cells_publish(struct cell_account *account, uint32_t row, struct block *block)
@@ -168,6 +199,8 @@ enum err cells_open(struct cells **out)
 	if (!table) return ERR_NO_MEMORY;
 	atomic_store(&cells->accounts, table);
 	tails_bound(cells, LATE_TAILS_BYTES_MAX);
+	id_index_open(&cells->ids, print_at, cells);
+	if (getrandom(&cells->id_key, sizeof cells->id_key, 0) != sizeof cells->id_key) return ERR_IO;
 	return undo_open(&cells->undo);
 }
 
@@ -199,11 +232,10 @@ void cells_close(struct cells **cells_p)
 		free(table);
 		table = replaced;
 	}
-	while (cells->chunks) {
-		struct chunk *before = cells->chunks->before;
-		free(cells->chunks);
-		cells->chunks = before;
-	}
+	for (uint32_t i = 0; i < cells->chunk_count; i++)
+		free(cells->chunks[i]);
+	free(cells->chunks);
+	id_index_close(&cells->ids);
 	free(cells->listed.at);
 	free(cells->round.at);
 	tails_close(&cells->tails);

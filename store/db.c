@@ -141,6 +141,7 @@ void db_use_cells(struct db *db, struct cells *cells)
 enum err db_apply(struct db *db, const struct write *write, bool verified)
 {
 	bool is_late = db->writer.cells && table_is_late(write->table);
+	if (write->table == TABLE_PASS_ID) cells_on_id(&db->writer, write);
 	row_written(db, write->table, write->key);
 	if (!is_late) return row_apply(db, write, verified);
 	return write->table == TABLE_LEDGER ? tails_apply(&db->writer, write)

@@ -6,6 +6,7 @@
 #include "store/index.h"
 
 #include "schemas/searchable.h"
+#include "store/cells.h"
 #include "store/chunk.h"
 #include "store/text.h"
 
@@ -206,6 +207,20 @@ static enum err put_move(struct view *view, const struct move *move, enum table 
 }
 
 /* Ids --------------------------------------------------------------------------------------------------------- */
+
+enum err index_find(struct view *view, struct account_id account, struct span pass_id, uint32_t *number)
+{
+	struct row_key  key = key_pass_id(account, pass_id, UINT32_MAX);
+	struct view_row row;
+	if (cells_find_id(view, key_span(&key), number)) return OK;
+	enum err err = view_from(view, TABLE_PASS_ID, key_span(&key), &row);
+	if (err) return err;
+	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, key.size - 4)) return ERR_NOT_FOUND;
+	*number = ~number_at_end(row.key);
+	/* What hinders this, the caller meets when it reads the pass. */
+	if (cells_bring(view, account, *number)) cells_learn_id(view, key_span(&key), *number);
+	return OK;
+}
 
 static enum err look_up_id(struct view *view, const struct index_change *change, struct move *move)
 {

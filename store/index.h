@@ -12,6 +12,11 @@ struct index_change {
 	const struct body *before, *after; /* before NULL: a new pass */
 };
 
+/* The number of the newest pass with this id, which may be deleted. From memory if the writer has asked for it lately, else a
+ * range read. Errors: ERR_NOT_FOUND; as view.h. */
+must_check enum err index_find(struct view *view, struct account_id account, struct span pass_id,
+                               uint32_t *number);
+
 /* Stages the change, including the id's: no row keeps a former id, name or text. Reads ranges, so it comes before the
  * command's first write.
  * Errors: as view.h, ERR_DAMAGED also if the tables contradict each other. */

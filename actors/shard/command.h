@@ -73,7 +73,6 @@ struct rule_skip {
 
 struct delivery_queue;
 struct due_queue;
-struct pass_id_cache;
 struct cleaning;
 struct list_cache;
 
@@ -96,7 +95,6 @@ struct request {
 	/* For the writer only. */
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
-	struct pass_id_cache     *pass_ids;
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;

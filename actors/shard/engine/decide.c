@@ -252,7 +252,6 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .of_import = session->role == ROLE_CLI && call->idempotency,
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
-	                          .pass_ids = &engine->pass_ids,
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries,

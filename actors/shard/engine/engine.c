@@ -30,7 +30,6 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	engine->facts.sync_times = store_sync_times(store);
 	engine->channel = channel;
 	rates_open(&engine->rates);
-	if (pass_id_cache_open(&engine->pass_ids)) return ERR_NO_MEMORY;
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
 	enum err err = issuer_paused_get(store_view(store, NULL, &engine->arena), &paused);
 	if (err) return err;
@@ -56,7 +55,6 @@ void engine_close(struct engine *engine)
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
-	pass_id_cache_close(&engine->pass_ids);
 	rates_free(&engine->rates);
 	if (engine->zone) msgpack_zone_free(engine->zone);
 	arena_free(&engine->arena);

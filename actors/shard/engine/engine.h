@@ -4,7 +4,6 @@
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/issuance/issuance.h"
 #include "actors/shard/notification/due.h"
-#include "actors/shard/pass/id_cache.h"
 #include "actors/shard/engine/cleaning.h"
 #include "actors/shard/engine/saved_call.h"
 #include "actors/shard/engine/rate.h"
@@ -24,7 +23,6 @@ struct engine {
 	struct readers      *readers;
 	struct sessions      sessions;
 	struct account_cache accounts;
-	struct pass_id_cache pass_ids;
 	struct rates         rates;
 	struct turns         turns;
 	struct service_clock clock;

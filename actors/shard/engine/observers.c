@@ -20,12 +20,6 @@ static enum err to_accounts(struct engine *engine)
 	return OK;
 }
 
-static enum err to_pass_ids(struct engine *engine)
-{
-	pass_id_cache_on_writes(&engine->pass_ids, &engine->writes);
-	return OK;
-}
-
 static enum err to_cleaning(struct engine *engine)
 {
 	cleaning_on_writes(&engine->cleaning, &engine->writes, engine->service_now);
@@ -53,7 +47,6 @@ static const struct observer {
 } observers[] = {
     {~TABLE_BIT(TABLE_META), to_uncommitted},
     {ACCOUNT_SETTINGS, to_accounts},
-    {TABLE_BIT(TABLE_PASS_ID), to_pass_ids},
     {TABLE_BIT(TABLE_CLEANUP), to_cleaning},
     {TABLE_BIT(TABLE_ISSUING) | TABLE_BIT(TABLE_TEMPLATE_IMAGES), to_issuance},
     {TABLE_BIT(TABLE_NOTIFICATION_DUE), to_notices},

@@ -1,7 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
-#include "actors/shard/pass/id_cache.h"
+#include "store/index.h"
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/tally.h"
@@ -16,25 +16,10 @@ const char *pass_status_text(unsigned status)
 	return status < PASS_STATUSES ? texts[status] : "unknown";
 }
 
-/* The number of the newest pass with this id. */
-static enum err find_number(struct request *request, struct span pass_id, uint32_t *number)
-{
-	struct row_key  key = key_pass_id(request->account->id, pass_id, UINT32_MAX);
-	struct view_row row;
-	if (request->pass_ids && pass_id_cache_get(request->pass_ids, &key, number)) return OK;
-	enum err err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
-	if (err) return err;
-	size_t prefix = key.size - 4;
-	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
-	*number = ~get_be32(row.key.at + prefix);
-	if (request->pass_ids) pass_id_cache_put(request->pass_ids, &key, *number);
-	return OK;
-}
-
 enum err pass_number(struct request *request, struct span pass_id, uint32_t *number)
 {
 	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = find_number(request, pass_id, number);
+	enum err err = index_find(request->view, request->account->id, pass_id, number);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
