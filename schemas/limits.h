@@ -250,13 +250,19 @@ enum {
 	/* ledger rows in memory, an eighth of it for written ones; at three quarters of the rest they are written ahead of
 	 * their round, at all of it decisions pause for a slice */
 	LATE_TAILS_BYTES_MAX = 64 << 20,
-	LATE_TAILS_AHEAD = 750,   /* thousandths: those three quarters */
-	STAGED_WRITES_MAX = 4096, /* writes of one command; a bug if exceeded */
-	BULK_WRITES_MAX = 64,     /* writes of one command that works through a queue */
-	CLEAN_LOOKED_MAX = 256,   /* rows that one step of the background removal reads; the rest waits */
-	CLEAN_STEP_MS = 20,       /* between two of its steps, */
-	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
-	ERASED_ID_KEPT_DAYS = 30, /* of service time: until then a second erasure of an id is recognised */
+	LATE_TAILS_AHEAD = 750, /* thousandths: those three quarters */
+	/* memory for passes that were used lately: so much of it may hold what is not in the tables yet, */
+	LATE_HURRY_PERCENT = 50,    /* until a slice follows each record, */
+	LATE_PAUSE_PERCENT = 75,    /* and so much until decisions pause for one */
+	LATE_MEMORY_MIN = 64 << 20, /* bytes a shard */
+	LATE_MEMORY_SHARE = 8,      /* by default: this part of the machine's memory, and */
+	LATE_MEMORY_SHARE_ALL = 2,  /* for all shards together at most this part */
+	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
+	BULK_WRITES_MAX = 64,       /* writes of one command that works through a queue */
+	CLEAN_LOOKED_MAX = 256,     /* rows that one step of the background removal reads; the rest waits */
+	CLEAN_STEP_MS = 20,         /* between two of its steps, */
+	CLEAN_REST_MS = 10000,      /* and between two rounds in which nothing was due */
+	ERASED_ID_KEPT_DAYS = 30,   /* of service time: until then a second erasure of an id is recognised */
 	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list is sent in parts */
 	LIST_BYTES_MAX =
 	    64 << 20, /* bytes of a list without pages: its share of ANSWERS_BYTES_MAX; OVERLOADED */

@@ -68,9 +68,13 @@ static enum err load(struct view *writer, struct account_id id, uint32_t number,
 	struct cells *cells = writer->cells;
 	struct span   row;
 	*account = cells_account(cells, id);
-	if ((*block = cells_block(*account, number))) return OK;
+	if ((*block = cells_block(*account, number))) {
+		(*block)->is_used = true;
+		return OK;
+	}
 	enum err err = row_of_tables(writer, id, number, &row);
 	if (err) return err;
+	(void)cells_make_room(cells); /* a change needs the block in any case */
 	if (!(*account = cells_account_made(cells, id))) return ERR_NO_MEMORY;
 	if (!(*block = cells_block_made(cells, *account, number))) return ERR_NO_MEMORY;
 	(*block)->is_stored = true;
@@ -85,15 +89,17 @@ static enum err load(struct view *writer, struct account_id id, uint32_t number,
 	return OK;
 }
 
-/* The block in memory, which the writer makes; NULL: it is to be read from LMDB. */
+/* The block in memory, which the writer makes if there is room; NULL: it is to be read from LMDB. */
 static enum err find(struct view *view, struct account_id id, uint32_t number, struct block **block)
 {
 	struct cell_account *account;
 	*block = NULL;
 	if (!view->cells) return OK;
-	if (is_writer(view)) return load(view, id, number, &account, block);
 	*block = cells_block(cells_account(view->cells, id), number);
-	return OK;
+	if (!is_writer(view)) return OK;
+	if (*block) (*block)->is_used = true;
+	if (*block || !cells_make_room(view->cells)) return OK;
+	return load(view, id, number, &account, block);
 }
 
 enum err cells_get(struct view *view, struct account_id account, uint32_t number, uint8_t counts[HOT_COUNTS],
@@ -184,16 +190,20 @@ void cells_commit(struct cells *cells, uint64_t txn)
 	atomic_store_explicit(&moment->txn, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&moment->head, undo_head(cells->undo), memory_order_relaxed);
+	atomic_store_explicit(&moment->commit, ++cells->commits, memory_order_relaxed);
 	atomic_store_explicit(&moment->txn, txn, memory_order_release);
 }
 
-bool cells_mark(const struct cells *cells, uint64_t txn, uint64_t *mark)
+bool cells_mark(const struct cells *cells, uint64_t txn, struct cells_reader *reader, uint64_t *mark)
 {
 	const struct moment *moment = &cells->moments[txn % MOMENTS];
 	if (atomic_load_explicit(&moment->txn, memory_order_acquire) != txn) return false;
 	*mark = atomic_load_explicit(&moment->head, memory_order_relaxed);
+	uint64_t commit = atomic_load_explicit(&moment->commit, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&moment->txn, memory_order_relaxed) == txn;
+	if (atomic_load_explicit(&moment->txn, memory_order_relaxed) != txn) return false;
+	atomic_store_explicit(&reader->commit, commit, memory_order_release);
+	return true;
 }
 
 /* Changing ------------------------------------------------------------------------------------------------ */
@@ -240,6 +250,7 @@ static enum err make_block(struct view *writer, struct account_id id, uint32_t n
 {
 	enum err err = check_dense(writer, id, number);
 	if (err) return err;
+	(void)cells_make_room(change->cells);
 	if (!(change->account = cells_account_made(change->cells, id))) return ERR_NO_MEMORY;
 	if (!(change->block = cells_block_made(change->cells, change->account, number))) return ERR_NO_MEMORY;
 	cells_publish(change->account, number, change->block);

@@ -33,6 +33,12 @@ static void forget(struct cells *cells, struct siphash print)
 		cells_cell_at(cells, cell)->print = (struct siphash){0, 0};
 }
 
+void cells_forget_ids(struct cells *cells, struct block *block)
+{
+	for (unsigned i = 0; i < HOT_PASSES; i++)
+		if (is_fingerprint(block->cells[i].print)) forget(cells, block->cells[i].print);
+}
+
 /* The cell belongs to this id from now on. */
 static void learn(struct cells *cells, struct siphash print, const struct block *block, unsigned index)
 {

@@ -1,6 +1,6 @@
 /* Where cells lie: accounts by their id, blocks by their row, memory of blocks in large pages. The writer makes and grows
- * all of it; readers follow the pointers that it has published. What was replaced by something larger is kept until the end,
- * since a reader may hold it: together less than what is in use. */
+ * all of it; readers follow the pointers that it has published. What is replaced or dropped is retired, since a reader may
+ * hold it. */
 #include "store/cells_inside.h"
 
 #include "schemas/bytes.h"
@@ -18,12 +18,18 @@ struct chunk {
 };
 _Static_assert(sizeof(struct chunk) <= CHUNK_BYTES, "a large page");
 
-static struct account_table *table_new(uint32_t slots, struct account_table *replaced)
+/* In the slot of an account that is gone, so that those behind it are still found. */
+static struct cell_account gone;
+
+static size_t table_bytes(uint32_t slots)
 {
-	struct account_table *table = calloc(1, sizeof *table + slots * sizeof *table->slots);
-	if (!table) return NULL;
-	table->mask = slots - 1;
-	table->replaced = replaced;
+	return sizeof(struct account_table) + slots * sizeof(_Atomic(struct cell_account *));
+}
+
+static struct account_table *table_new(uint32_t slots)
+{
+	struct account_table *table = calloc(1, table_bytes(slots));
+	if (table) table->mask = slots - 1;
 	return table;
 }
 
@@ -34,7 +40,7 @@ static uint32_t slot_of(const struct account_table *table, struct account_id id)
 	for (uint32_t at = (uint32_t)(hash >> 32) & table->mask;; at = (at + 1) & table->mask) {
 		const struct cell_account *account = atomic_load_explicit(&table->slots[at],
 		                                                          memory_order_acquire);
-		if (!account || !memcmp(account->id.b, id.b, sizeof id.b)) return at;
+		if (!account || (account != &gone && !memcmp(account->id.b, id.b, sizeof id.b))) return at;
 	}
 }
 
@@ -61,16 +67,22 @@ static enum err grow_lists(struct cells *cells)
 static enum err grow_table(struct cells *cells)
 {
 	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
-	if (2 * (cells->account_count + 1) <= table->mask) return OK;
-	struct account_table *larger = table_new(2 * (table->mask + 1), table);
-	if (!larger) return ERR_NO_MEMORY;
+	uint32_t              slots = ACCOUNTS_FIRST;
+	if (2 * (table->taken + 1) <= table->mask) return OK;
+	while (slots <= 3 * (cells->account_count + 1))
+		slots *= 2;
+	struct account_table *fresh = table_new(slots);
+	if (!fresh) return ERR_NO_MEMORY;
 	for (uint32_t i = 0; i <= table->mask; i++) {
 		struct cell_account *account = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-		if (!account) continue;
-		uint32_t at = slot_of(larger, account->id);
-		atomic_store_explicit(&larger->slots[at], account, memory_order_relaxed);
+		if (!account || account == &gone) continue;
+		uint32_t at = slot_of(fresh, account->id);
+		atomic_store_explicit(&fresh->slots[at], account, memory_order_relaxed);
 	}
-	atomic_store_explicit(&cells->accounts, larger, memory_order_release);
+	fresh->taken = cells->account_count;
+	atomic_store_explicit(&cells->accounts, fresh, memory_order_release);
+	cells->account_bytes += table_bytes(slots) - table_bytes(table->mask + 1);
+	cells_retire(cells, &cells->retired_memory, &table->retired);
 	return OK;
 }
 
@@ -82,7 +94,9 @@ struct cell_account *cells_account_made(struct cells *cells, struct account_id i
 	account->id = id;
 	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
 	atomic_store_explicit(&table->slots[slot_of(table, id)], account, memory_order_release);
+	table->taken++;
 	cells->account_count++;
+	cells->account_bytes += sizeof *account;
 	return account;
 }
 
@@ -91,6 +105,33 @@ void cells_list(struct cells *cells, struct cell_account *account)
 	if (account->is_listed) return;
 	account->is_listed = true;
 	cells->listed.at[cells->listed.count++] = account;
+}
+
+static size_t rows_bytes(uint32_t room)
+{
+	return sizeof(struct block_rows) + room * sizeof(_Atomic(struct block *));
+}
+
+/* With both sets of bits. */
+static size_t room_bytes(uint32_t room)
+{
+	return room ? rows_bytes(room) + 2 * room / 8 : 0;
+}
+
+void cells_account_drop(struct cells *cells, struct cell_account *account)
+{
+	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
+	struct block_rows    *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
+	if (account->blocks || account->is_listed || account->is_in_round) return;
+	if (!tail_may_go(cells, &account->tail, cells_oldest(cells).commit)) return;
+	tail_drop(cells, &account->tail);
+	atomic_store_explicit(&table->slots[slot_of(table, account->id)], &gone, memory_order_release);
+	cells->account_count--;
+	cells->account_bytes -= sizeof *account + room_bytes(rows ? rows->room : 0);
+	free(account->dirty);
+	free(account->round);
+	if (rows) cells_retire(cells, &cells->retired_memory, &rows->retired);
+	cells_retire(cells, &cells->retired_memory, &account->retired);
 }
 
 struct block *cells_block(const struct cell_account *account, uint32_t row)
@@ -110,26 +151,27 @@ static bool grow_bits(uint64_t **bits, uint32_t from, uint32_t to)
 	return true;
 }
 
-static enum err grow_rows(struct cell_account *account, uint32_t row)
+static enum err grow_rows(struct cells *cells, struct cell_account *account, uint32_t row)
 {
 	struct block_rows *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
 	uint32_t           before = rows ? rows->room : 0, room = before ? before : (uint32_t)WORD_BITS;
 	if (row < before) return OK;
 	while (room <= row)
 		room *= 2;
-	struct block_rows *larger = calloc(1, sizeof *larger + room * sizeof *larger->at);
+	struct block_rows *larger = calloc(1, rows_bytes(room));
 	if (!larger) return ERR_NO_MEMORY;
 	if (!grow_bits(&account->dirty, before, room) || !grow_bits(&account->round, before, room)) {
 		free(larger);
 		return ERR_NO_MEMORY;
 	}
 	larger->room = room;
-	larger->replaced = rows;
 	for (uint32_t i = 0; i < before; i++)
 		atomic_store_explicit(&larger->at[i],
 		                      atomic_load_explicit(&rows->at[i], memory_order_relaxed),
 		                      memory_order_relaxed);
 	atomic_store_explicit(&account->rows, larger, memory_order_release);
+	cells->account_bytes += room_bytes(room) - room_bytes(before);
+	if (rows) cells_retire(cells, &cells->retired_memory, &rows->retired);
 	return OK;
 }
 
@@ -164,23 +206,34 @@ static enum err add_chunk(struct cells *cells)
 	return OK;
 }
 
+/* One that was given back, or the next of the pool. */
 static struct block *take_block(struct cells *cells)
 {
-	uint32_t place = cells->places;
-	if (place == cells->chunk_count * BLOCKS_A_CHUNK && add_chunk(cells)) return NULL;
-	struct block *block = cells_block_at(cells, place);
+	struct block *block = cells->free
+	                          ? (struct block *)((char *)cells->free - offsetof(struct block, retired))
+	                          : NULL;
+	uint32_t      place = block ? block->place : cells->places;
+	if (block) {
+		cells->free = block->retired.next;
+	} else {
+		if (place == cells->chunk_count * BLOCKS_A_CHUNK && add_chunk(cells)) return NULL;
+		block = cells_block_at(cells, place);
+		cells->places++;
+	}
 	memset(block, 0, sizeof *block);
 	block->place = place;
-	cells->places++;
+	cells->blocks++;
 	return block;
 }
 
 struct block *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row)
 {
-	struct block *block = grow_rows(account, row) ? NULL : take_block(cells);
+	struct block *block = grow_rows(cells, account, row) ? NULL : take_block(cells);
 	if (!block) return NULL;
 	block->account = account;
 	block->row = row;
+	block->is_used = true;
+	account->blocks++;
 	return block;
 }
 
@@ -194,11 +247,13 @@ void cells_publish(struct cell_account *account, uint32_t row, struct block *blo
 enum err cells_open(struct cells **out)
 {
 	struct cells         *cells = calloc(1, sizeof *cells);
-	struct account_table *table = cells ? table_new(ACCOUNTS_FIRST, NULL) : NULL;
+	struct account_table *table = cells ? table_new(ACCOUNTS_FIRST) : NULL;
 	*out = cells;
 	if (!table) return ERR_NO_MEMORY;
 	atomic_store(&cells->accounts, table);
 	tails_bound(cells, LATE_TAILS_BYTES_MAX);
+	atomic_store(&cells->epoch, 1);
+	cells->account_bytes = table_bytes(ACCOUNTS_FIRST);
 	id_index_open(&cells->ids, print_at, cells);
 	if (getrandom(&cells->id_key, sizeof cells->id_key, 0) != sizeof cells->id_key) return ERR_IO;
 	return undo_open(&cells->undo);
@@ -206,13 +261,8 @@ enum err cells_open(struct cells **out)
 
 static void account_free(struct cell_account *account)
 {
-	struct block_rows *rows = account ? atomic_load(&account->rows) : NULL;
-	if (!account) return;
-	while (rows) {
-		struct block_rows *replaced = rows->replaced;
-		free(rows);
-		rows = replaced;
-	}
+	if (!account || account == &gone) return;
+	free(atomic_load(&account->rows));
 	free(account->dirty);
 	free(account->round);
 	tail_close(&account->tail);
@@ -227,11 +277,8 @@ void cells_close(struct cells **cells_p)
 	struct account_table *table = atomic_load(&cells->accounts);
 	for (uint32_t i = 0; table && i <= table->mask; i++)
 		account_free(atomic_load(&table->slots[i]));
-	while (table) {
-		struct account_table *replaced = table->replaced;
-		free(table);
-		table = replaced;
-	}
+	free(table);
+	cells_reclaim(cells); /* no reader is left */
 	for (uint32_t i = 0; i < cells->chunk_count; i++)
 		free(cells->chunks[i]);
 	free(cells->chunks);

@@ -27,6 +27,11 @@ void cells_set_dirty(struct cells *cells, struct cell_account *account, uint32_t
 	cells_list(cells, account);
 }
 
+bool cells_is_dirty(const struct cell_account *account, uint32_t row)
+{
+	return has_bit(account->dirty, row) || has_bit(account->round, row);
+}
+
 uint64_t cells_dirty(const struct cells *cells)
 {
 	return cells->dirty + cells->tails.dirty;
@@ -34,7 +39,7 @@ uint64_t cells_dirty(const struct cells *cells)
 
 uint64_t cells_left(const struct cells *cells)
 {
-	return cells->left;
+	return cells->left + cells->tails.left;
 }
 
 uint64_t cells_new_rows(const struct cells *cells)
@@ -48,22 +53,36 @@ static int by_id(const void *a, const void *b)
 	return memcmp((*one)->id.b, (*other)->id.b, sizeof(*one)->id.b);
 }
 
+/* Accounts of a round that is over: those that have lost their blocks meanwhile may go. */
+static void let_go(struct cells *cells, const struct account_list *done)
+{
+	for (uint32_t i = 0; i < done->count; i++) {
+		struct cell_account *account = done->at[i];
+		account->is_in_round = false;
+		cells_account_drop(cells, account);
+	}
+}
+
 void cells_begin_round(struct cells *cells)
 {
 	struct account_list done = cells->round;
-	must(cells->left == 0);
+	must(cells_left(cells) == 0);
 	cells->round = cells->listed;
 	cells->listed = (struct account_list){.at = done.at};
+	let_go(cells, &done);
+	cells_reclaim(cells);
 	for (uint32_t i = 0; i < cells->round.count; i++) {
 		struct cell_account *account = cells->round.at[i];
 		uint64_t            *taken = account->dirty;
 		account->dirty = account->round; /* empty: its last round is over */
 		account->round = taken;
 		account->is_listed = false;
+		account->is_in_round = true;
 	}
 	if (cells->round.count) qsort(cells->round.at, cells->round.count, sizeof *cells->round.at, by_id);
 	cells->round_account = cells->round_word = 0;
-	cells->left = cells->dirty + tails_begin_round(cells);
+	tails_begin_round(cells);
+	cells->left = cells->dirty;
 	cells->dirty = 0;
 }
 
@@ -113,5 +132,6 @@ bool cells_take(struct cells *cells, struct account_id *id, uint32_t *number, ui
 	*stored = block->is_stored;
 	if (!block->is_stored) cells->new_rows--;
 	block->is_stored = true;
+	block->written = cells->commits + 1; /* the one to come */
 	return true;
 }

@@ -13,7 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MARK_TRIES = 100, READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20, HELD_PIECE_BYTES = 128 << 10 };
+enum {
+	MARK_TRIES = 100,
+	READERS_MAX = CELLS_READERS,
+	HELD_AHEAD_BYTES = 32 << 20,
+	HELD_PIECE_BYTES = 128 << 10
+};
 
 /* Opening and transactions -------------------------------------------------------------------------------- */
 
@@ -130,12 +135,19 @@ enum err db_commit(struct db *db, const struct applied *applied)
 	MDB_txn *txn = db->writer.txn;
 	if (db->writer.cells) cells_commit(db->writer.cells, mdb_txn_id(txn));
 	db->writer.txn = NULL;
-	return db_err(mdb_txn_commit(txn));
+	if ((err = db_err(mdb_txn_commit(txn)))) return err;
+	if (db->writer.cells) cells_trim(db->writer.cells);
+	return OK;
 }
 
 void db_use_cells(struct db *db, struct cells *cells)
 {
 	db->writer.cells = cells;
+}
+
+struct cells *db_cells(struct db *db)
+{
+	return db->writer.cells;
 }
 
 enum err db_apply(struct db *db, const struct write *write, bool verified)
@@ -354,6 +366,8 @@ enum err db_reader_open(struct db *db, struct arena *arena, struct view **out)
 void db_reader_use_cells(struct view *view)
 {
 	view->cells = view->db->writer.cells;
+	view->reader = cells_reader_take(view->cells);
+	must(view->reader); /* LMDB has no more readers */
 }
 
 /* Begins, and finds the mark of the commit that it sees. Many more commits may come in between. */
@@ -362,7 +376,8 @@ static enum err renew(struct view *view)
 	view->is_too_old = false;
 	for (unsigned tries = MARK_TRIES; tries; tries--) {
 		if (mdb_txn_renew(view->txn)) return ERR_IO;
-		if (!view->cells || cells_mark(view->cells, mdb_txn_id(view->txn), &view->mark)) return OK;
+		if (!view->cells || cells_mark(view->cells, mdb_txn_id(view->txn), view->reader, &view->mark))
+			return OK;
 		mdb_txn_reset(view->txn);
 	}
 	return ERR_OVERLOADED;
@@ -370,15 +385,16 @@ static enum err renew(struct view *view)
 
 enum err db_reader_begin(struct view *view)
 {
+	if (view->cells) cells_reader_begin(view->cells, view->reader);
 	enum err err = renew(view);
-	if (err) return err;
-	for (unsigned i = 0; i < TABLE_END; i++) {
+	for (unsigned i = 0; !err && i < TABLE_END; i++) {
 		if (!view->cursors[i] || !mdb_cursor_renew(view->txn, view->cursors[i])) continue;
 		/* An open transaction would keep its pages forever and could not be renewed. */
 		mdb_txn_reset(view->txn);
-		return ERR_IO;
+		err = ERR_IO;
 	}
-	return OK;
+	if (err && view->cells) cells_reader_end(view->reader);
+	return err;
 }
 
 bool db_reader_is_too_old(const struct view *view)
@@ -389,6 +405,7 @@ bool db_reader_is_too_old(const struct view *view)
 void db_reader_end(struct view *view)
 {
 	mdb_txn_reset(view->txn);
+	if (view->cells) cells_reader_end(view->reader);
 }
 
 void db_reader_close(struct view **view_p)
@@ -397,6 +414,7 @@ void db_reader_close(struct view **view_p)
 	if (!view) return;
 	drop_cursors(view);
 	mdb_txn_abort(view->txn);
+	cells_reader_give(&view->reader);
 	free(view);
 	*view_p = NULL;
 }

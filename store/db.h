@@ -75,7 +75,8 @@ void                db_write_back(struct db *db); /* starts writing all of it, d
 
 /* From now on the late tables of this database are read and changed in `cells`, which its caller owns and closes after
  * the database. Before the first reader. */
-void db_use_cells(struct db *db, struct cells *cells);
+void          db_use_cells(struct db *db, struct cells *cells);
+struct cells *db_cells(struct db *db); /* NULL: there are none */
 
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);

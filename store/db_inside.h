@@ -8,14 +8,15 @@
 
 /* Shared by the files that use LMDB, and included by them alone. */
 struct view {
-	struct db     *db;
-	MDB_txn       *txn;
-	MDB_cursor    *cursors[TABLE_END];
-	struct writes *writes;
-	struct arena  *arena;
-	struct cells  *cells;      /* NULL: late tables are read from LMDB alone */
-	uint64_t       mark;       /* a reader's: what is newer of the cells it lays back */
-	bool           is_too_old; /* it needed what is no longer known */
+	struct db           *db;
+	MDB_txn             *txn;
+	MDB_cursor          *cursors[TABLE_END];
+	struct writes       *writes;
+	struct arena        *arena;
+	struct cells        *cells;      /* NULL: late tables are read from LMDB alone */
+	uint64_t             mark;       /* a reader's: what is newer of the cells it lays back */
+	struct cells_reader *reader;     /* likewise: its place among them */
+	bool                 is_too_old; /* it needed what is no longer known */
 };
 
 /* Words that record when rows were written: 2 MB, all of which an account with ten million passes needs. */

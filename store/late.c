@@ -70,15 +70,16 @@ static uint64_t owed(const struct late *late, uint64_t thousandths)
 bool late_owes(const struct late *late, bool idle)
 {
 	if (!late_is_behind(late)) return false;
-	if (idle || hurries(late)) return true;
+	if (idle || hurries(late) || cells_pressure(late->set.cells) >= LATE_HURRY_PERCENT) return true;
 	if (!late->is_under_way) return passed(late) >= 1000;
 	uint64_t rows = owed(late, passed(late)), left = cells_left(late->set.cells);
 	return rows >= late->set.slice_rows || rows >= left;
 }
 
-/* Asked for each command: by bytes alone. */
+/* Asked for each command: by bytes, and by memory. */
 bool late_presses(const struct late *late)
 {
+	if (cells_pressure(late->set.cells) >= LATE_PAUSE_PERCENT) return true;
 	if (tails_fill(late->set.cells) >= 1000) return true;
 	if (!late->is_under_way)
 		return late->bytes >= late->round_bytes + late->round_bytes / 8 && late_is_behind(late);
@@ -130,6 +131,22 @@ enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
 	}
 	bool is_over = late->is_under_way && cells_left(late->set.cells) == 0;
 	return !err && is_over ? end_round(late, now) : err;
+}
+
+enum err late_write_all(struct db *db, struct cells *cells)
+{
+	struct account_id account;
+	uint32_t          number;
+	uint8_t           row[HOT_ROW_BYTES];
+	bool              stored;
+	bool              some = true;
+	enum err          err = OK;
+	if (cells_left(cells) == 0) cells_begin_round(cells);
+	while (!err && some)
+		err = tails_write_next(db, false, &some);
+	while (!err && cells_take(cells, &account, &number, row, &stored))
+		err = db_write_late(db, account, number, span_of(row, sizeof row), stored);
+	return err;
 }
 
 enum err late_commit(const struct late *late, const struct applied *now)

@@ -42,5 +42,9 @@ bool late_presses(const struct late *late);
 /* Writes the next rows, at most `rows` units, into the open transaction; begins a round if none is under way. `now`: the
  * position that the commit will have. Errors: ERR_DAMAGED (a row that would be replaced), ERR_IO, ERR_NO_MEMORY. */
 must_check enum err late_slice(struct late *late, const struct applied *now, unsigned rows);
+/* For a replay that changes more than memory should hold: writes all dirty rows, which the caller then commits. The position
+ * stays, so that a replay that is begun again leads to the same. Errors: as late_slice(). */
+must_check enum err late_write_all(struct db *db, struct cells *cells);
+
 /* Before a commit without a slice: if nothing is behind, the late tables are as far as all others. Errors: ERR_IO. */
 must_check enum err late_commit(const struct late *late, const struct applied *now);

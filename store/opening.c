@@ -47,6 +47,9 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
 	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
 	if (!err) err = cells_open(&store->cells);
 	if (!err && shard_dir->late_tails_bytes) tails_bound(store->cells, shard_dir->late_tails_bytes);
+	if (!err)
+		cells_set_bound(store->cells,
+		                (struct cells_bound){shard_dir->memory_bytes, shard_dir->memory_blocks});
 	if (!err) db_use_cells(store->db, store->cells);
 	if (err && err != ERR_DAMAGED)
 		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",

@@ -3,6 +3,7 @@
  * the tail; replay. Nothing is changed before the tail is judged, so a damaged store is left untouched. */
 #include "store/recover.h"
 
+#include "store/late.h"
 #include "store/tails.h"
 
 #include <stdio.h>
@@ -126,14 +127,35 @@ static enum err commit_chunk(struct db *db, const struct position *at, wall_us n
 	return err ? err : db_begin(db);
 }
 
+/* Memory for late tables may be smaller than what the replay changes. */
+static bool is_pressed(struct db *db)
+{
+	const struct cells *cells = db_cells(db);
+	return cells &&
+	       (cells_pressure(cells) >= LATE_PAUSE_PERCENT || tails_fill(cells) >= LATE_TAILS_AHEAD);
+}
+
+/* Then rows are written as they are by now. `is_ahead`: the other tables are ahead of `at`. */
+static enum err relieve(struct db *db, const struct position *at, wall_us now, bool is_ahead)
+{
+	struct applied applied = applied_at(at, now);
+	enum err       err = is_ahead ? db_applied(db_view(db, NULL, NULL), &applied) : OK;
+	if (!err) err = late_write_all(db, db_cells(db));
+	if (!err) err = db_commit(db, &applied);
+	return err ? err : db_begin(db);
+}
+
 enum err recover_late(struct recovery *recovery, struct db *db)
 {
 	struct position at = position_of(&recovery->late);
 	struct record   record;
 	struct arena    arena = {0};
 	enum err        err;
-	while (!(err = scan_next(&recovery->scan, &at, &record)))
+	bool is_too_much = false; /* nothing may be written yet, so recover_finish() begins once more */
+	while (!is_too_much && !(err = scan_next(&recovery->scan, &at, &record))) {
 		if ((err = replay_record(db, &record, SHARE_LATE, &arena))) break;
+		is_too_much = is_pressed(db);
+	}
 	arena_free(&arena);
 	must(err != ERR_NOT_FOUND || at.seq == recovery->end.seq);
 	recovery->has_late = err == ERR_NOT_FOUND;
@@ -147,8 +169,8 @@ static enum share share_of(const struct recovery *recovery, const struct record 
 	return record->seq <= recovery->at.seq ? SHARE_LATE : SHARE_ALL;
 }
 
-/* From the late position, or from that of the other tables if late ones were replayed. Chunks are committed with the position of all other tables; the late one stays until a round has
- * written what is replayed here into memory. */
+/* From the late position, or from that of the other tables if late ones were replayed. Chunks are committed with the
+ * position of all other tables; the late one stays until a round has written what is replayed here into memory. */
 static enum err replay(struct recovery *recovery, struct db *db, struct store_report *report)
 {
 	struct position at = recovery->has_late ? recovery->at : position_of(&recovery->late);
@@ -156,10 +178,10 @@ static enum err replay(struct recovery *recovery, struct db *db, struct store_re
 	struct arena    arena = {0};
 	enum err        err = db_put_late(db, &recovery->late); /* it may be missing */
 	while (!err && !(err = scan_next(&recovery->scan, &at, &record))) {
-		if ((err = replay_record(db, &record, share_of(recovery, &record), &arena)) ||
-		    (err = tails_make_room(db)))
-			break;
-		if (record.seq <= recovery->at.seq) continue;
+		bool is_ahead = record.seq <= recovery->at.seq;
+		if ((err = replay_record(db, &record, share_of(recovery, &record), &arena))) break;
+		if (is_pressed(db) && (err = relieve(db, &at, record.now, is_ahead))) break;
+		if (is_ahead) continue;
 		if (++report->replayed_records % REPLAY_CHUNK_RECORDS == 0)
 			err = commit_chunk(db, &at, record.now);
 	}

@@ -24,7 +24,7 @@ must_check enum err recover_judge(const struct journal_dir *dir, struct db *db, 
                                   struct recovery *recovery, struct store_report *report);
 
 /* After recover_judge(), and before recover_finish() if at all: replays the operations of late tables, which go into memory
- * alone. Changes no file. Errors: ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
+ * alone; what does not fit there is left to recover_finish(). Changes no file. Errors: ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
 must_check enum err recover_late(struct recovery *recovery, struct db *db);
 
 /* Replays the journal into the tables: from recovery->late the operations of late tables, unless that was done, and from

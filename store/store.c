@@ -216,8 +216,14 @@ const struct histogram *store_sync_times(const struct store *store)
 
 struct store_counters store_counters(const struct store *store)
 {
-	struct position at = journal_position(store->journal);
-	return (struct store_counters){at.seq, at.epoch, journal_syncs(store->journal), store->commits};
+	struct position    at = journal_position(store->journal);
+	struct cells_usage usage = cells_usage(store->cells);
+	return (struct store_counters){.seq = at.seq,
+	                               .epoch = at.epoch,
+	                               .syncs = journal_syncs(store->journal),
+	                               .commits = store->commits,
+	                               .memory_bytes = usage.bytes,
+	                               .evictions = usage.evictions};
 }
 
 enum err store_reader_open(struct store *store, struct arena *arena, struct view **view)

@@ -35,5 +35,3 @@ uint64_t tails_growth(const struct cells *cells);
  * accounts. *some false: it has none left. `ahead`: or else of any other account. Errors: ERR_IO, ERR_NO_MEMORY. */
 enum { TAIL_RUN_ROWS = 16 };
 must_check enum err tails_write_next(struct db *db, bool ahead, bool *some);
-/* A replay, which has no slices: writes all rows if there are as many as slices would write ahead. Errors: likewise. */
-must_check enum err tails_make_room(struct db *db);

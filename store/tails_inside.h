@@ -1,5 +1,6 @@
 #pragma once
 #include "store/ledger.h"
+#include "store/retired.h"
 #include "store/tails.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ _Static_assert(sizeof(struct tail_run) == 64 + 48 * TAIL_RUN_ROWS, "whole lines"
 
 /* An account's runs by their number, seq / TAIL_RUN_ROWS, modulo the size. One that is full is replaced by a larger one. */
 struct tail_ring {
+	struct retired             retired;
 	uint32_t                   mask;
 	struct tail_ring          *replaced;
 	_Atomic(struct tail_run *) at[];
@@ -40,6 +42,7 @@ struct tail {
 	/* The writer's. */
 	struct tail_run *newest;    /* of `last`, if it is in memory */
 	uint64_t         round_end; /* the round under way takes rows up to this one */
+	uint64_t         commit;    /* the one that has `written`; 0: read from it */
 	bool             is_known;  /* `written` and `last` are set */
 	bool             is_dirty;  /* has rows that are not of the round */
 };
@@ -47,7 +50,9 @@ struct tail {
 struct tails {
 	uint64_t          stamp;
 	uint64_t          dirty;          /* tails, as in struct tail */
+	uint64_t          left;           /* runs of the round under way, not yet written */
 	uint64_t          behind, rows;   /* tails with rows that LMDB does not have, and such rows */
+	uint64_t          ring_bytes;
 	uint32_t          runs, runs_max; /* that have such rows */
 	struct tail_run  *free;
 	struct tail_slab *slabs;
@@ -68,7 +73,11 @@ struct tail_run    *tails_run_next(struct tails *tails, struct cell_account *acc
 must_check enum err tails_keep(struct tails *tails, struct tail_run *run);
 void                tails_close(struct tails *tails);
 void                tail_close(struct tail *tail);
+/* May the account go? If all of its rows are in LMDB, by a commit that is not newer than any view (`oldest`). Its runs are free
+ * then, and what readers may look at is retired. */
+bool tail_may_go(const struct cells *cells, const struct tail *tail, uint64_t oldest);
+void tail_drop(struct cells *cells, struct tail *tail);
 
-/* tails_round.c: the account's tail has another row; a round of the accounts in cells->round begins: how many runs it has. */
-void     tails_set_dirty(struct cells *cells, struct cell_account *account);
-uint64_t tails_begin_round(struct cells *cells);
+/* tails_round.c: the account's tail has another row; a round of the accounts in cells->round begins. */
+void tails_set_dirty(struct cells *cells, struct cell_account *account);
+void tails_begin_round(struct cells *cells);

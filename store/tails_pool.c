@@ -41,14 +41,20 @@ static void place(struct tail_ring *ring, struct tail_run *run)
 	atomic_store_explicit(&ring->at[number_of(first_of(run)) & ring->mask], run, memory_order_release);
 }
 
+static size_t ring_bytes(uint32_t room)
+{
+	return sizeof(struct tail_ring) + room * sizeof(_Atomic(struct tail_run *));
+}
+
 /* One of at least twice the size. */
-static enum err grow_ring(struct cell_account *account)
+static enum err grow_ring(struct tails *tails, struct cell_account *account)
 {
 	enum { RING_FIRST = 4 };
 	struct tail_ring *ring = ring_of(account);
 	uint32_t          room = ring ? 2 * (ring->mask + 1) : (uint32_t)RING_FIRST;
-	struct tail_ring *larger = calloc(1, sizeof *larger + room * sizeof *larger->at);
+	struct tail_ring *larger = calloc(1, ring_bytes(room));
 	if (!larger) return ERR_NO_MEMORY;
+	tails->ring_bytes += ring_bytes(room);
 	larger->mask = room - 1;
 	larger->replaced = ring;
 	for (uint32_t i = 0; ring && i <= ring->mask; i++) {
@@ -59,12 +65,12 @@ static enum err grow_ring(struct cell_account *account)
 	return OK;
 }
 
-static enum err make_room(struct cell_account *account, uint64_t seq)
+static enum err make_room(struct tails *tails, struct cell_account *account, uint64_t seq)
 {
 	struct tail_ring *ring;
 	while (!(ring = ring_of(account)) ||
 	       atomic_load_explicit(&ring->at[number_of(seq) & ring->mask], memory_order_relaxed)) {
-		enum err err = grow_ring(account);
+		enum err err = grow_ring(tails, account);
 		if (err) return err;
 	}
 	return OK;
@@ -115,7 +121,7 @@ struct tail_run *tails_run_next(struct tails *tails, struct cell_account *accoun
 		tails->runs++;
 		return run;
 	}
-	if (make_room(account, seq) || !(run = take(tails))) return NULL;
+	if (make_room(tails, account, seq) || !(run = take(tails))) return NULL;
 	begin_run(tails, run, account, seq);
 	place(ring_of(account), run);
 	return tail->newest = run;
@@ -152,6 +158,37 @@ void tails_bound(struct cells *cells, uint64_t bytes)
 	must(!cells->tails.kept && runs >= 2 * KEPT_SHARE);
 	cells->tails.kept_max = runs / KEPT_SHARE;
 	cells->tails.runs_max = runs - cells->tails.kept_max;
+}
+
+bool tail_may_go(const struct cells *cells, const struct tail *tail, uint64_t oldest)
+{
+	if (atomic_load_explicit(&tail->written, memory_order_relaxed) !=
+	    atomic_load_explicit(&tail->last, memory_order_relaxed))
+		return false;
+	return tail->commit <= oldest && tail->commit <= cells->commits;
+}
+
+static void drop_runs(struct tails *tails, struct tail_ring *ring)
+{
+	for (uint32_t i = 0; i <= ring->mask; i++) {
+		struct tail_run *run = atomic_load_explicit(&ring->at[i], memory_order_relaxed);
+		if (!run) continue;
+		must(run->kept_at && tails->kept[run->kept_at % tails->kept_max] == run);
+		tails->kept[run->kept_at % tails->kept_max] = NULL;
+		recycle(tails, run);
+	}
+}
+
+void tail_drop(struct cells *cells, struct tail *tail)
+{
+	struct tail_ring *ring = atomic_load_explicit(&tail->ring, memory_order_relaxed);
+	if (ring) drop_runs(&cells->tails, ring);
+	while (ring) {
+		struct tail_ring *replaced = ring->replaced;
+		cells->tails.ring_bytes -= ring_bytes(ring->mask + 1);
+		cells_retire(cells, &cells->retired_memory, &ring->retired);
+		ring = replaced;
+	}
 }
 
 void tail_close(struct tail *tail)

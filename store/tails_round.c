@@ -36,14 +36,12 @@ static uint64_t begin_tail(struct tail *tail)
 	return tail->round_end / TAIL_RUN_ROWS - (seq_of(&tail->written) + 1) / TAIL_RUN_ROWS + 1;
 }
 
-uint64_t tails_begin_round(struct cells *cells)
+void tails_begin_round(struct cells *cells)
 {
-	uint64_t runs = 0;
 	for (uint32_t i = 0; i < cells->round.count; i++)
-		runs += begin_tail(&cells->round.at[i]->tail);
+		cells->tails.left += begin_tail(&cells->round.at[i]->tail);
 	cells->tails.dirty = 0;
 	cells->tails.round_at = cells->tails.ahead_at = 0;
-	return runs;
 }
 
 unsigned tails_fill(const struct cells *cells)
@@ -109,7 +107,8 @@ static enum err write_run(struct db *db, struct cell_account *account)
 	}
 	if (err) return err;
 	atomic_store_explicit(&tail->written, seq - 1, memory_order_release);
-	if (was_in_round) cells->left--;
+	tail->commit = cells->commits + 1; /* the one to come */
+	if (was_in_round) cells->tails.left--;
 	if (seq > last) cells->tails.behind--;
 	if (seq > last && tail->is_dirty) {
 		tail->is_dirty = false;
@@ -125,13 +124,4 @@ enum err tails_write_next(struct db *db, bool ahead, bool *some)
 	if (!account && ahead) account = next_of_others(cells);
 	*some = account != NULL;
 	return account ? write_run(db, account) : OK;
-}
-
-enum err tails_make_room(struct db *db)
-{
-	bool     some = db->writer.cells && tails_fill(db->writer.cells) >= LATE_TAILS_AHEAD;
-	enum err err = OK;
-	while (!err && some)
-		err = tails_write_next(db, true, &some);
-	return err;
 }

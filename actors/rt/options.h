@@ -28,6 +28,7 @@ struct options {
 	unsigned    cors_origin_count, egress_allow_count;
 	uint32_t    shards;       /* 0: not given */
 	uint32_t    http_threads; /* 0: not given */
+	int64_t     memory_bytes; /* of a shard, for passes that were used lately; 0: not given */
 	int64_t     max_body_bytes;
 	dur_us      keep_alive;              /* of a connection between two requests; whole seconds */
 	uint32_t    connections_per_address; /* 0: no limit */

@@ -51,6 +51,8 @@ struct shard_facts {
 	atomic_bool          issuer_paused, issuer_up;
 	atomic_int           room; /* enum disk_level */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
+	atomic_uint_fast64_t memory_bytes, evictions; /* of passes in memory: as in store_counters() */
+	uint64_t             memory_bound;
 
 	bool                     test_clock;    /* may service time be set? */
 	bool                     no_deliveries; /* no endpoint is called: images wait */

@@ -125,6 +125,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	                                             shard->dir_fd);
 	shard_dir.may_format = options->may_format; /* false once all have been ready */
 	shard_dir.restored = options->restored;
+	shard_dir.memory_bytes = (uint64_t)options->memory_bytes;
 	shard_dir.before_change = before_change;
 	shard_dir.user = shard;
 	wall_us  wall = time_wall();
@@ -185,6 +186,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->idempotency_keys = options->idempotency_keys;
 	facts->test_clock = options->test_clock;
 	facts->no_deliveries = options->no_deliveries;
+	facts->memory_bound = (uint64_t)options->memory_bytes;
 	take_settings(shard);
 	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;

@@ -3,6 +3,8 @@
  * processes have work to do, so every exit leads to a restart. */
 #include "actors/supervisor/restart_policy.h"
 
+#include "schemas/limits.h"
+
 #include <signal.h>
 
 static const int64_t backoff_first_us = 100 * US_PER_MS;
@@ -59,6 +61,15 @@ int policy_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping)
 bool policy_stop_is_over(dur_us stopping)
 {
 	return stopping.v >= stop_order[STOP_ROLES - 1].until_us + US_PER_SEC;
+}
+
+uint64_t policy_memory(uint64_t machine_bytes, uint32_t shards)
+{
+	uint64_t share = machine_bytes / LATE_MEMORY_SHARE;
+	uint64_t of_all = machine_bytes / LATE_MEMORY_SHARE_ALL / (shards ? shards : 1);
+
+	if (share > of_all) share = of_all;
+	return share < LATE_MEMORY_MIN ? (uint64_t)LATE_MEMORY_MIN : share;
 }
 
 uint32_t policy_shards(long cores)

@@ -37,3 +37,6 @@ bool policy_stop_is_over(dur_us stopping);
 
 /* How many shards a new data directory gets on a machine with `cores`: half as many, at least 1, at most 8. */
 uint32_t policy_shards(long cores);
+
+/* Bytes of memory for late tables in each of `shards` shards, without --memory, on a machine that has so many. */
+uint64_t policy_memory(uint64_t machine_bytes, uint32_t shards);

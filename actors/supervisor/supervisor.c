@@ -54,6 +54,24 @@ static enum err settle_shards(struct supervisor *self)
 	return OK;
 }
 
+/* Without --memory it is a part of the machine's, which the children get. */
+static enum err settle_memory(struct options *options, uint32_t shards)
+{
+	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (!options->memory_bytes) {
+		options->memory_bytes = (int64_t)policy_memory(machine, shards);
+		return OK;
+	}
+	if ((uint64_t)options->memory_bytes <= machine / shards) return OK;
+	log_fatal(
+	    "bad_option",
+	    "option=--memory asked=%lld machine=%llu reason=\"the machine does not have that many bytes "
+	    "for each of %u shards\"",
+	    (long long)options->memory_bytes, (unsigned long long)machine, shards);
+	return ERR_BAD_OPTION;
+}
+
 static enum err check_access_log(const char *path)
 {
 	if (!path || !strcmp(path, "-") || log_file_check(path)) return OK;
@@ -75,6 +93,7 @@ static enum err settle(struct supervisor *self)
 	opened = datadir_setup_open(options->data, &self->home);
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
+	if ((err = settle_memory(options, opened ? shards : options->shards))) return err;
 	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
 	    (err = listen_open("--admin", options->admin, &self->admin_fd, self->admin)))
 		return err;
@@ -177,7 +196,8 @@ static void announce(struct supervisor *self, mono_us now)
 	snprintf(line, sizeof line, "ready http=%s admin=%s pid=%d\n", self->listen, self->admin,
 	         (int)getpid());
 	outlet_tell_once(self->out_fd, line);
-	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);
+	log_info("ready", "http=%s admin=%s shards=%u memory=%lld", self->listen, self->admin,
+	         self->options.shards, (long long)self->options.memory_bytes);
 }
 
 /* New connections are refused instead of left waiting: http has the only other copies, and closes them when it begins to

@@ -26,7 +26,7 @@ enum {
 	COMMANDS_MAX = 4,
 	RECORD_FULL_BYTES = 4000,
 	SNAPSHOT_IN = 10,
-	TEMPLATE = 1
+	TEMPLATE = 1,
 };
 
 enum pass_status {
@@ -58,7 +58,8 @@ struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum b
 	                             .map_bytes = setting->map_bytes,
 	                             .late_round_bytes = setting->round_bytes ? setting->round_bytes
 	                                                                      : ROUND_BYTES,
-	                             .late_slice_rows = 1};
+	                             .late_slice_rows = 1,
+	                             .memory_blocks = setting->memory_blocks};
 	memcpy(test_dir.lineage, setting->lineage, sizeof test_dir.lineage);
 	return test_dir;
 }
@@ -224,6 +225,8 @@ static void write_slice(struct life *life)
 {
 	if (store_owes_slice(life->store, chance_below(&life->luck, life->idle_in) == 0))
 		must(!store_slice(life->store, false));
+	while (store_wants_commit(life->store) && store_owes_slice(life->store, false))
+		must(!store_slice(life->store, false));
 }
 
 static void commit_if_idle(struct life *life)
@@ -295,6 +298,7 @@ enum err life_run(const struct life_order *order, char what[160])
 	struct setting setting = *order->setting;
 	setting.round_bytes = ROUND_BYTES << chance_below(&life.luck, 3);
 	life.idle_in = chance_below(&life.luck, 2) ? 12 : 200;
+	if (chance_below(&life.luck, 3) == 0) setting.memory_blocks = MEMORY_BLOCKS;
 	struct shard_dir test_dir = setting_place(&setting, fd, order->beginning);
 	enum err         err = store_open(&test_dir, (wall_us){1}, &life.store, &report);
 	snprintf(what, 160, "%.159s", report.what);

@@ -4,11 +4,13 @@
 /* One life of a store: it is opened, used like a shard uses it, and ended in one of several ways. The life
  * follows from its seed and from what it finds. It marks in the trace what it would have answered to
  * clients. */
+enum { MEMORY_BLOCKS = 1 }; /* a life has up to six: they go and come back all the time */
 struct setting {
 	uint16_t shard;
 	uint8_t  lineage[16];
 	uint64_t segment_bytes, map_bytes;
-	uint64_t round_bytes; /* of late tables; 0: the least that a life has */
+	uint64_t round_bytes;   /* of late tables; 0: the least that a life has */
+	unsigned memory_blocks; /* of late tables; 0: any number */
 };
 
 /* The directory before a start has completed in it: empty, or only a restored snapshot. */

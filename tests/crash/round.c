@@ -279,6 +279,7 @@ static bool one_state(struct bench *bench, uint64_t number, size_t point)
 	unsigned   boot = bench->order->is_service ? BOOT_TRUE : BOOT_OF_WORK;
 	bool       again = chance_below(&luck, SECOND_IN) == 0;
 	bench->job->number = number;
+	bench->setting.memory_blocks = number % 2 ? MEMORY_BLOCKS : 0;
 	play(bench->disk, bench->history, &bench->tape, &bench->at, point);
 	fresh_dir(bench->job, "state", path);
 	disk_build(bench->disk, crash, &luck, path);

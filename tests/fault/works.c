@@ -299,6 +299,7 @@ static bool start(const struct test_dir *test_dir, struct story *story, struct s
 	struct shard_dir    at = shop_place(test_dir, true);
 	at.snapshot_bytes_per_s = UINT64_MAX; /* no other thread uses the disk */
 	at.late_slice_rows = 1;
+	at.memory_blocks = 1; /* they go and come back */
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;
 	story->silent = story->err && !report.what[0];

@@ -34,6 +34,16 @@ def test_names_follow_the_conventions(service):
     assert set(metrics.types.values()) == {"counter", "gauge", "histogram"}
 
 
+def test_memory_of_passes_has_a_bound(new_service):
+    service = new_service(shards=1, options=["--memory", str(80 << 20)])
+    shop = Shop(service, ("balance",))
+    shop.add(shop.create()["id"], 1)
+    metrics = look(service)
+    assert metrics.sum("stampede_shard_memory_bound_bytes") == 80 << 20
+    assert 0 < metrics.sum("stampede_shard_memory_bytes") < 80 << 20
+    assert metrics.sum("stampede_shard_memory_evictions_total") == 0
+
+
 def test_histograms_add_up(till, service):
     till.add(till.create()["id"], 1)
     metrics = look(service)

@@ -129,6 +129,11 @@ def test_a_configuration_from_a_pipe(new_service, tmp_path):
         assert client.request("POST", "/v1/passes", {"pass_id": "x" * 1000}).status == 413
 
 
+def test_more_memory_than_the_machine_has(place):
+    line = refused(place, with_options(place, "--memory", str(1 << 50)))
+    assert "option=--memory" in line and f"asked={1 << 50}" in line and "machine=" in line
+
+
 def test_another_number_of_shards(made):
     command = [word if word != str(SHARDS) else "5" for word in made.command()]
     assert "asked=5" in refused(made, command)

@@ -398,6 +398,7 @@ def test_idle_connections_are_closed(new_service, certificate, is_encrypted):
 
 @pytest.mark.parametrize("option, value, want", [
     ("--keep-alive", "0", "a duration from 1s to 3600s"), ("--keep-alive", "2", "a duration from 1s"),
+    ("--memory", "1024", "a whole number, 67108864 or more"), ("--memory", "1G", "a whole number, 67108864"),
     ("--keep-alive", "2h", "a duration from 1s"), ("--connections-per-address", "x", "a whole number from 0")])
 def test_invalid_options(new_service, option, value, want):
     service = new_service(start=False)

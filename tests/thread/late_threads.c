@@ -4,7 +4,10 @@
  * after a stop and as a kill leaves it: then a thread walks through its tables beside the replay.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
  *
- *     late_threads [--control]     --control: the store is broken on purpose; 0 when that was noticed */
+ *     late_threads [--blocks N] [--control]
+ *
+ * --blocks: so many blocks of passes may lie in memory, so that they go and come back all the time
+ * --control: the store is broken on purpose; 0 when that was noticed */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -27,6 +30,7 @@ enum {
 	COMMANDS = 6000,
 	READERS = 2,
 	SUMS_LEAST = 60,
+	EVICTIONS_LEAST = 100, /* with --blocks */
 	ROUND_BYTES = 64 << 10,
 	SLICE_ROWS = 4,
 	TAILS_BYTES = 256 << 10, /* written rows soon make way to others */
@@ -40,6 +44,7 @@ static struct store   *store;
 static atomic_bool     done;
 static atomic_uint     commands, sums, waits, refusals, slices;
 static bool            is_control;
+static unsigned        blocks; /* may lie in memory; 0: any number */
 
 static struct account_id account_of(unsigned index)
 {
@@ -50,6 +55,11 @@ static void wrong(const char *what, int64_t is, int64_t wanted)
 {
 	printf("%s: %lld, must be %lld\n", what, (long long)is, (long long)wanted);
 	exit(is_control ? 0 : 1);
+}
+
+static void good(const char *what, enum err err)
+{
+	if (err) wrong(what, err, OK);
 }
 
 /* What an account has: how many passes, their points, its newest ledger row. A row of a table that is not late. */
@@ -117,7 +127,7 @@ static enum err add_passes(struct view *view, struct account_id account, uint32_
 static enum err add_up(struct view *view, struct account_id account, const struct total *total,
                        uint64_t *luck, int64_t *points)
 {
-	uint32_t      pause_at = chance_below(luck, total->made);
+	uint32_t pause_at = blocks && chance_below(luck, 8) ? total->made : chance_below(luck, total->made);
 	struct hot_at none;
 	enum err      err = OK;
 	for (uint32_t first = 0; !err && first < total->made; first += HOT_PASSES) {
@@ -218,13 +228,15 @@ static void change(struct view *view, struct account_id account, struct total *t
 {
 	struct hot_at pass;
 	int64_t       points = (int64_t)chance_below(luck, 2000) - 900;
-	must(!hot_get(view, account, chance_below(luck, total->made), &pass));
+	/* One that is only looked at, so that clean blocks come and go too. */
+	good("a look", hot_get(view, account, chance_below(luck, total->made), &pass));
+	good("a pass", hot_get(view, account, chance_below(luck, total->made), &pass));
 	struct hot after = pass.now;
 	after.balance += points;
 	after.updated.v++;
 	put_event(view, account, total, (struct ledger_row){.number = pass.number, .delta = points}, &after);
 	if (chance_below(luck, 16) == 0) after.flags ^= HOT_REINSTALL_BLOCKED;
-	must(!hot_put(view, &pass, &after));
+	good("a change", hot_put(view, &pass, &after));
 }
 
 static void command(struct arena *arena, uint64_t *luck)
@@ -239,13 +251,13 @@ static void command(struct arena *arena, uint64_t *luck)
 		struct hot        pass = {.status = 2, .template = 1, .balance = chance_below(luck, 100)};
 		struct ledger_row row = {.number = total.made, .delta = pass.balance};
 		put_event(view, account, &total, row, &pass);
-		must(!hot_add(view, account, total.made++, &pass));
+		good("a creation", hot_add(view, account, total.made++, &pass));
 	} else {
 		for (unsigned left = 1 + chance_below(luck, 3); left; left--)
 			change(view, account, &total, luck);
 	}
 	total_put(&writes, account, &total);
-	must(!store_apply(store, &writes));
+	good("writes", store_apply(store, &writes));
 	arena_reset(arena);
 	atomic_fetch_add(&commands, 1);
 }
@@ -265,14 +277,16 @@ static void turn(uint64_t *luck)
 		usleep(20);
 	}
 	store_submit(store, (wall_us){1});
-	if (chance_below(luck, 3)) return;
+	if (chance_below(luck, 3) && !store_wants_commit(store)) return;
 	settle();
-	if (store_owes_slice(store, chance_below(luck, 8) == 0)) {
-		must(!store_slice(store, false));
-		atomic_fetch_add(&slices, 1);
-	} else {
-		must(!store_commit(store));
-	}
+	do {
+		if (store_owes_slice(store, chance_below(luck, 8) == 0)) {
+			good("a slice", store_slice(store, false));
+			atomic_fetch_add(&slices, 1);
+		} else {
+			must(!store_commit(store));
+		}
+	} while (store_wants_commit(store));
 }
 
 static void expect_all(uint64_t *luck)
@@ -306,18 +320,24 @@ int main(int argc, char **argv)
 	pthread_t           readers[READERS];
 	struct arena        arena = {0};
 	uint64_t            luck = chance_begin();
-	is_control = argc == 2 && !strcmp(argv[1], "--control");
+	for (int i = 1; i < argc; i++) {
+		is_control |= !strcmp(argv[i], "--control");
+		if (!strcmp(argv[i], "--blocks") && i + 1 < argc)
+			blocks = (unsigned)strtoul(argv[++i], NULL, 10);
+	}
 	test_dir_make(&test_dir);
 	struct shard_dir at = shop_place(&test_dir, true);
 	at.late_round_bytes = ROUND_BYTES;
 	at.late_slice_rows = SLICE_ROWS;
 	at.late_tails_bytes = TAILS_BYTES;
+	at.memory_blocks = blocks;
 	must(!store_open(&at, (wall_us){1}, &store, &report));
 	for (unsigned i = 0; i < READERS; i++)
 		must(!pthread_create(&readers[i], NULL, read_on, (void *)(uintptr_t)(i + 1)));
-	while (atomic_load(&commands) < COMMANDS || atomic_load(&sums) < SUMS_LEAST) {
+	while (atomic_load(&commands) < COMMANDS || atomic_load(&sums) < SUMS_LEAST ||
+	       (blocks && store_counters(store).evictions < EVICTIONS_LEAST)) {
 		for (unsigned left = 1 + chance_below(&luck, TURN_COMMANDS); left; left--)
-			command(&arena, &luck);
+			if (!store_wants_commit(store)) command(&arena, &luck);
 		turn(&luck);
 	}
 	atomic_store(&done, true);
@@ -327,14 +347,17 @@ int main(int argc, char **argv)
 	must(!store_commit(store));
 	expect_all(&luck);
 	test_dir_copy(&test_dir, &killed);
+	uint64_t evictions = store_counters(store).evictions;
 	store_close(&store);
 	expect_all_after_a_start(at, &test_dir, false, &luck);
 	expect_all_after_a_start(at, &killed, true, &luck);
 	arena_free(&arena);
 	test_dir_remove(&test_dir);
 	test_dir_remove(&killed);
-	printf("%u commands, %u slices, %u sums, %u pauses, %u views too old\n", atomic_load(&commands),
-	       atomic_load(&slices), atomic_load(&sums), atomic_load(&waits), atomic_load(&refusals));
+	printf("%u commands, %u slices, %u sums, %u pauses, %u views too old, %u evictions\n",
+	       atomic_load(&commands), atomic_load(&slices), atomic_load(&sums), atomic_load(&waits),
+	       atomic_load(&refusals), (unsigned)evictions);
 	must(atomic_load(&slices) > 0 && atomic_load(&waits) > 0);
+	must(!blocks == !evictions);
 	return is_control;
 }

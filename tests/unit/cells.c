@@ -244,15 +244,18 @@ Test(cells, that_changed_too_often_are_no_longer_known_to_an_old_view)
 
 Test(cells, forget_the_mark_of_an_old_commit)
 {
-	uint64_t mark, txn = 1000;
+	uint64_t             mark, txn = 1000;
+	struct cells_reader *place = cells_reader_take(cells);
+	cr_assert(place);
 	cells_commit(cells, txn);
-	cr_expect(cells_mark(cells, txn, &mark));
-	cr_expect_not(cells_mark(cells, txn + 1, &mark));
+	cr_expect(cells_mark(cells, txn, place, &mark));
+	cr_expect_not(cells_mark(cells, txn + 1, place, &mark));
 	for (unsigned i = 1; i < MOMENTS; i++)
 		cells_commit(cells, txn + i);
-	cr_expect(cells_mark(cells, txn, &mark));
+	cr_expect(cells_mark(cells, txn, place, &mark));
 	cells_commit(cells, txn + MOMENTS);
-	cr_expect_not(cells_mark(cells, txn, &mark));
+	cr_expect_not(cells_mark(cells, txn, place, &mark));
+	cells_reader_give(&place);
 }
 
 /* Rounds -------------------------------------------------------------------------------------------------- */

@@ -29,9 +29,12 @@ static void finish(void)
 
 TestSuite(late, .init = begin, .fini = finish);
 
+static unsigned memory_blocks; /* 0: any number */
+
 static enum err open_at(const struct test_dir *at)
 {
 	struct shard_dir place = shop_place(at, true);
+	place.memory_blocks = memory_blocks;
 	place.quick_sync_us = INT64_MAX; /* all are: slices are of so few rows then */
 	place.late_round_bytes = ROUND;
 	place.late_slice_rows = SLICE;
@@ -198,6 +201,26 @@ Test(late, decisions_pause_when_too_much_is_due)
 	cr_expect(store_wants_commit(store));
 	cr_assert_eq(store_slice(store, false), OK);
 	cr_expect_not(store_wants_commit(store));
+}
+
+Test(late, slices_hurry_and_decisions_pause_when_much_memory_is_dirty)
+{
+	memory_blocks = 8;
+	begin_written();
+	cr_assert_eq(store_commit(store), OK);
+	for (unsigned block = 0; block < 3; block++)
+		add_points(block * HOT_PASSES, 1);
+	cr_expect_not(store_owes_slice(store, false));
+	add_points(3 * HOT_PASSES, 1);
+	cr_expect(store_owes_slice(store, false), "half of it");
+	cr_expect_not(store_wants_commit(store));
+	add_points(4 * HOT_PASSES, 1);
+	add_points(5 * HOT_PASSES, 1);
+	cr_expect(store_wants_commit(store), "three quarters");
+	cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_not(store_wants_commit(store));
+	expect_points();
+	cr_expect_leq(store_counters(store).memory_bytes, 4 << 20);
 }
 
 Test(late, idle_slices_write_all)
@@ -374,6 +397,23 @@ Test(late, a_replay_of_more_ledger_rows_than_memory_takes_writes_them)
 	cr_expect_gt(rows_on_disk(), 2 * FEW_ROWS);
 	expect_points();
 	cr_assert_eq(store_write_all(store), OK);
+	expect_points();
+}
+
+/* What is replayed needs more memory than there is: rows are written meanwhile, and the position stays. */
+Test(late, a_start_with_little_memory_writes_rows_as_it_replays)
+{
+	leave_behind(1);
+	memory_blocks = 2;
+	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
+	cr_expect_not(report.rebuilt);
+	cr_expect_gt(store_counters(store).evictions, 0);
+	expect_points();
+	cr_assert_eq(store_write_all(store), OK);
+	store_close(&store);
+	memory_blocks = 0;
+	cr_assert_eq(open_at(&copy), OK);
+	cr_expect(report.clean_mark == CLEAN_MARK_CLEAN && !store_is_behind(store));
 	expect_points();
 }
 

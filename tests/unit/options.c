@@ -380,7 +380,8 @@ Test(options, are_passed_to_a_child)
 
 	cr_assert_eq(READ("--data", "d", "--shards", "2", "--cors-origin", "http://a", "--cors-origin",
 	                  "http://b", "--max-body", "0", "--idempotency-keys", "12", "--test-clock",
-	                  "--egress-allow", "::/0", "--keep-alive=2m", "--connections-per-address=9"),
+	                  "--egress-allow", "::/0", "--keep-alive=2m", "--connections-per-address=9",
+	                  "--memory", "99999999"),
 	             OK, "%s", why);
 	options.listen_fd = 7;
 	options.supervisor_pid = 42;
@@ -397,6 +398,7 @@ Test(options, are_passed_to_a_child)
 	cr_expect_eq(options.cors_origin_count, 2);
 	cr_expect_eq(options.egress_allow_count, 1);
 	cr_expect_eq(options.max_body_bytes, 0);
+	cr_expect_eq(options.memory_bytes, 99999999);
 	cr_expect_eq(options.idempotency_keys, 12);
 	cr_expect_eq(options.keep_alive.v, 120 * US_PER_SEC);
 	cr_expect_eq(options.connections_per_address, 9);

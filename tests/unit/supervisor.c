@@ -119,6 +119,20 @@ Test(stop, is_for_processes_only)
 	cr_expect_eq(policy_stop(ROLE_SUPERVISOR, alive, SEC(60)), 0);
 }
 
+Test(shards, get_an_eighth_of_the_memory_each_and_half_of_it_together)
+{
+	static const struct {
+		uint64_t mib;
+		uint32_t shards;
+		uint64_t want_mib;
+	} cases[] = {{0, 1, 64},     {256, 1, 64},   {512, 1, 64},       {8192, 1, 1024}, {8192, 4, 1024},
+	             {8192, 8, 512}, {8192, 64, 64}, {262144, 8, 16384}, {8192, 0, 1024}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_expect_eq(policy_memory(cases[i].mib << 20, cases[i].shards), cases[i].want_mib << 20,
+		             "%u shards of %llu MiB", cases[i].shards, (unsigned long long)cases[i].mib);
+}
+
 Test(shards, are_half_the_cores_within_one_and_eight)
 {
 	static const struct {

@@ -257,6 +257,8 @@ static void note_facts(struct engine *engine)
 	atomic_store_explicit(&engine->facts.journal_seq, counters.seq, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.syncs, counters.syncs, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.memory_bytes, counters.memory_bytes, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.evictions, counters.evictions, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.room, (int)store_room(engine->store), memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.issuing, engine->issuance.pass_count, memory_order_relaxed);

@@ -259,7 +259,7 @@ static enum err read_first(struct columns *columns, struct view *view, uint32_t 
 	return err;
 }
 
-/* What is new or was written since. Such rows lie in memory. */
+/* What is new or was written since. Mostly such rows lie in memory. */
 static enum err read_again(struct columns *columns, struct view *view, uint32_t rows, uint32_t whole)
 {
 	uint64_t row_txns[VIEW_ROWS];

@@ -98,7 +98,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 21 + DISK_MEMBERS + BACKLOG_MEMBERS);
+	msgpack_pack_map(&pk, 24 + DISK_MEMBERS + BACKLOG_MEMBERS);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);
 	pack_count(&pk, "accounts", accounts);
@@ -110,6 +110,9 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	pack_count(&pk, "batches", atomic_load(&facts->batches));
 	pack_count(&pk, "syncs", atomic_load(&facts->syncs));
 	pack_count(&pk, "commits", atomic_load(&facts->commits));
+	pack_count(&pk, "memory_bytes", atomic_load(&facts->memory_bytes));
+	pack_count(&pk, "memory_bound", facts->memory_bound);
+	pack_count(&pk, "evictions", atomic_load(&facts->evictions));
 	pack_count(&pk, "sessions", atomic_load(&facts->sessions));
 	pack_count(&pk, "issuing", atomic_load(&facts->issuing));
 	pack_count(&pk, "issued_fetched", atomic_load(&facts->issuances.issued));
