@@ -49,9 +49,9 @@ struct tail {
 
 struct tails {
 	uint64_t          stamp;
-	uint64_t          dirty;          /* tails, as in struct tail */
-	uint64_t          left;           /* runs of the round under way, not yet written */
-	uint64_t          behind, rows;   /* tails with rows that LMDB does not have, and such rows */
+	uint64_t          dirty;        /* tails, as in struct tail */
+	uint64_t          left;         /* runs of the round under way, not yet written */
+	uint64_t          behind, rows; /* tails with rows that LMDB does not have, and such rows */
 	uint64_t          ring_bytes;
 	uint32_t          runs, runs_max; /* that have such rows */
 	struct tail_run  *free;

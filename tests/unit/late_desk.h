@@ -1,0 +1,162 @@
+/* A store of one account with passes, whose points and ledger rows are known, for tests of late tables.
+ * Criterion runs each test in its own process, so these can be static. */
+#pragma once
+#include "tests/unit/shop.h"
+
+#include "store/hot.h"
+#include "store/keys.h"
+#include "store/ledger.h"
+#include "store/store_inside.h"
+#include "store/tails.h"
+
+enum { ROUND = 64 << 10, SLICE = 2, PASSES = 12 * HOT_PASSES };
+
+static const struct account_id account = {{'l'}};
+static struct arena            arena;
+static int64_t                 model[PASSES]; /* points */
+static uint64_t                events;        /* ledger rows */
+static uint64_t                tails_bytes;   /* of the store's setting, */
+static unsigned                memory_blocks; /* likewise; 0: any number */
+
+static void finish(void)
+{
+	arena_free(&arena);
+	end();
+}
+
+static enum err open_at(const struct test_dir *at)
+{
+	struct shard_dir place = shop_place(at, true);
+	place.memory_blocks = memory_blocks;
+	place.quick_sync_us = INT64_MAX; /* all are: slices are of so few rows then */
+	place.late_round_bytes = ROUND;
+	place.late_slice_rows = SLICE;
+	place.late_tails_bytes = tails_bytes;
+	place.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
+	return store_open(&place, (wall_us){1}, &store, &report);
+}
+
+/* One command as one durable record. */
+static void save_writes(const struct writes *writes)
+{
+	cr_assert_eq(store_apply(store, writes), OK);
+	shop_submit(store, (wall_us){1});
+	shop_settle(store);
+	arena_reset(&arena);
+}
+
+static void make_passes(void)
+{
+	for (uint32_t i = 0; i < PASSES;) {
+		struct writes writes = writes_none(&arena);
+		struct view  *view = store_view(store, &writes, &arena);
+		for (unsigned k = 0; k < 10; k++, i++)
+			cr_assert_eq(hot_add(view, account, i, &(struct hot){.status = 2, .template = 1}),
+			             OK);
+		save_writes(&writes);
+	}
+}
+
+/* So often, in one command. */
+static void add_points_often(uint32_t number, int64_t points, unsigned times)
+{
+	struct hot_at at;
+	struct writes writes = writes_none(&arena);
+	struct view  *view = store_view(store, &writes, &arena);
+	cr_assert_eq(hot_get(view, account, number, &at), OK);
+	struct hot after = at.now;
+	for (; times; times--) {
+		after.balance += points;
+		after.updated.v++;
+		struct ledger_row row = {.number = number,
+		                         .what = LEDGER_LOYALTY,
+		                         .previous = after.ledger_head,
+		                         .delta = points,
+		                         .balance = after.balance};
+		after.ledger_head = ++events;
+		cr_assert_eq(ledger_put(view, account, events, &row), OK);
+	}
+	model[number] = after.balance;
+	cr_assert_eq(hot_put(view, &at, &after), OK);
+	save_writes(&writes);
+}
+
+static inline void add_points(uint32_t number, int64_t points)
+{
+	add_points_often(number, points, 1);
+}
+
+static void expect_events(struct view *view)
+{
+	static int64_t    sums[PASSES];
+	struct ledger_row row;
+	uint64_t          last;
+	memset(sums, 0, sizeof sums);
+	cr_assert_eq(ledger_last(view, account, &last), OK);
+	cr_assert_eq(last, events);
+	for (uint64_t seq = 1; seq <= last; seq++) {
+		cr_assert_eq(ledger_get(view, account, seq, &row), OK, "row %llu", (unsigned long long)seq);
+		sums[row.number] += row.delta;
+		cr_assert_eq(row.balance, sums[row.number]);
+	}
+	cr_assert(!memcmp(sums, model, sizeof sums));
+	cr_assert_eq(ledger_get(view, account, last + 1, &row), ERR_NOT_FOUND);
+}
+
+static void expect_points(void)
+{
+	struct hot_at at;
+	struct view  *view = store_view(store, NULL, &arena);
+	for (uint32_t i = 0; i < PASSES; i++) {
+		cr_assert_eq(hot_get(view, account, i, &at), OK);
+		cr_assert_eq(at.now.balance, model[i], "pass %u: %lld, not %lld", i,
+		             (long long)at.now.balance, (long long)model[i]);
+	}
+	expect_events(view);
+	arena_reset(&arena);
+}
+
+/* As the tables say. */
+static struct standing standing_now(void)
+{
+	struct standing standing;
+	struct view    *raw;
+	cr_assert_eq(db_reader_open(store_tables(store), &arena, &raw), OK);
+	cr_assert_eq(db_reader_begin(raw), OK);
+	cr_assert_eq(db_standing(raw, &standing), OK);
+	db_reader_close(&raw);
+	return standing;
+}
+
+/* Everything written once; nothing is behind. */
+static void begin_written(void)
+{
+	cr_assert_eq(open_at(&test_dir), OK);
+	make_passes();
+	cr_assert_eq(store_write_all(store), OK);
+	cr_expect_not(store_is_behind(store));
+}
+
+/* Records of points, a page of the journal each, until so many bytes of it have been written. */
+static void add_bytes(unsigned bytes)
+{
+	static uint64_t luck = 1;
+	for (unsigned i = 0; i < bytes; i += RECORD_ALIGN)
+		add_points(chance_below(&luck, PASSES), 1 + chance_below(&luck, 9));
+}
+
+static uint64_t rows_on_disk(void)
+{
+	struct view *raw;
+	uint64_t     last;
+	cr_assert_eq(db_reader_open(store_tables(store), &arena, &raw), OK);
+	cr_assert_eq(db_reader_begin(raw), OK);
+	cr_assert_eq(ledger_last(raw, account, &last), OK);
+	db_reader_close(&raw);
+	return last;
+}
+
+enum {
+	FEW_ROWS = 48 * TAIL_RUN_ROWS,
+	FEW_ROWS_BYTES = 48 * (64 + 48 * TAIL_RUN_ROWS)
+}; /* an eighth of it is for written ones */
