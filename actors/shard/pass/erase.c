@@ -31,7 +31,7 @@ static enum err find_below(struct request *request, struct span pass_id, uint32_
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-/* What stands for an id that was erased: only who has the master key can tell whether it is that of an id that he guesses. */
+/* The row that replaces an erased id. It holds a keyed hash: without the master key a guessed id cannot be compared with it. */
 static struct cleanup known_id(const struct request *request, struct span pass_id)
 {
 	struct account_id account = request->account->id;

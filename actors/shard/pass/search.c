@@ -108,7 +108,7 @@ static inline bool template_counts(const struct counters *counters, unsigned num
 	return number <= counters->templates && counters->counts[number];
 }
 
-/* Of 64 passes, all of them. Mostly they are of one template. */
+/* The passes of a word of 64 whose counter holds q. Usually all have the same template. */
 static uint64_t all_that_hold(const struct counters *counters, const struct hot_columns *of)
 {
 	uint64_t found = 0;
@@ -123,7 +123,7 @@ static uint64_t all_that_hold(const struct counters *counters, const struct hot_
 	return found;
 }
 
-/* Of those in `mask`. Mostly these are all, and then there is nothing to look for among the bits. */
+/* The same for the passes in `mask`. Usually it has all bits, and none has to be tested. */
 static uint64_t counters_hold(const struct counters *counters, const struct hot_columns *of, uint64_t mask)
 {
 	uint64_t found = 0;

@@ -48,7 +48,7 @@ struct sweep {
 	struct selection         *selection;
 };
 
-/* Of those whose bits are in `mask`, of numbers `first` on: those that the sweep is about. */
+/* The bits of `mask`, for passes from number `first` on, that lie in the range of the sweep. */
 static uint64_t in_range(const struct sweep *sweep, uint32_t first, uint64_t mask)
 {
 	if (first + 64 <= sweep->from || first >= sweep->to) return 0;
@@ -63,7 +63,7 @@ static void take_word(struct sweep *sweep, uint32_t word, uint64_t mask)
 	sweep->selection->total += (unsigned)__builtin_popcountll(mask);
 }
 
-/* The bounds of the word often say it without a look at the passes. */
+/* The bounds of a word often decide without reading its passes. */
 static uint64_t updated_in_time(const struct columns *columns, const struct pass_filter *filter,
                                 uint32_t word)
 {
