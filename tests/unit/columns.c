@@ -178,6 +178,7 @@ Test(columns, follow_what_is_in_memory)
 		cr_expect_eq(look(), first, "they are kept");
 		if (turn % 8 == 0) fill(chance_below(&state, MORE / 8));
 	}
+	db_reader_close(&reader);
 	db_use_cells(s.db, NULL);
 	cells_close(&cells);
 }
