@@ -9,8 +9,11 @@
 #include "store/account_row.h"
 #include "store/audience.h"
 #include "store/card.h"
+#include "store/cleanup.h"
+#include "store/delivery.h"
 #include "store/entitlement.h"
 #include "store/hot.h"
+#include "store/idempotency.h"
 #include "store/image.h"
 #include "store/issuing.h"
 #include "store/keys.h"
@@ -24,6 +27,7 @@
 #include "store/subscription.h"
 #include "store/tally.h"
 #include "store/template_state.h"
+#include "store/text.h"
 
 enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
 
@@ -318,6 +322,84 @@ static void check_body(struct span bytes)
 	msgpack_zone_free(zone);
 }
 
+static void check_delivery(struct span bytes)
+{
+	struct supply   supply = {bytes};
+	struct span     key = supply_bytes(&supply, 51); /* of a row: its key has so many */
+	struct delivery row, again;
+	enum err        err = delivery_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(delivery_put(s.view, &row) == OK && delivery_get(s.view, &again) == OK);
+	must(again.subject == row.subject && again.generation == row.generation);
+	must(again.fact.v == row.fact.v && again.token == row.token && again.instance == row.instance);
+	must(again.attempts == row.attempts && again.status == row.status && again.error == row.error);
+}
+
+static void check_delivery_end(struct span bytes)
+{
+	struct row_key      key = key_u64(account, 3);
+	struct delivery_end row, again;
+	enum err            err = delivery_end_read(key_span(&key), bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(delivery_end_put(s.view, &row) == OK);
+	const struct write *write = writes_find(&s.staged, TABLE_DELIVERY_END, key_span(&key));
+	must(write && delivery_end_read(key_span(&key), write->value, &again) == OK);
+	must(again.outcome == row.outcome && again.ended.v == row.ended.v);
+	must(again.was.subject == row.was.subject && again.was.attempts == row.was.attempts);
+}
+
+static void check_idempotency(struct span bytes)
+{
+	static const uint8_t     key[32] = {1};
+	struct idempotency_row   row, again;
+	struct idempotency_order order;
+	struct subscription      hook;
+	struct scan_row          scan;
+	enum err                 err = idempotency_order_read(bytes, &order);
+	must(err == OK || err == ERR_DAMAGED);
+	err = idempotency_row_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	(void)!recipe_subscription(&row.recipe, &hook);
+	(void)!recipe_scan(&row.recipe, &scan);
+	if (row.recipe.detail.size > RECIPE_DETAIL_BYTES_MAX) return;
+	must(idempotency_put(s.view, account, key, &row) == OK);
+	must(idempotency_get(s.view, account, key, &again) == OK);
+	must(again.order == row.order && again.at.v == row.at.v && again.recipe.what == row.recipe.what);
+	must(again.recipe.flags == row.recipe.flags && again.recipe.number == row.recipe.number);
+	must(span_equal(again.recipe.detail, row.recipe.detail));
+}
+
+static void check_texts(struct span bytes)
+{
+	struct text_row texts;
+	size_t          size = 0;
+	enum err        err = text_row_read(bytes, &texts);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	for (unsigned i = 0; i < TEXT_PASSES; i++)
+		size += texts.of[i].size;
+	must(size == texts.all.size);
+}
+
+static void check_cleanup(struct span bytes)
+{
+	struct supply  supply = {bytes};
+	size_t         key_size = supply_byte(&supply) % 64;
+	struct span    key = supply_bytes(&supply, key_size);
+	struct cleanup row, again;
+	enum err       err = cleanup_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(cleanup_put(s.view, &row) == OK && cleanup_get(s.view, &again) == OK);
+	must(again.from.v == row.from.v && again.state_size == row.state_size);
+	must(!memcmp(again.state, row.state, row.state_size));
+}
+
 /* The model ----------------------------------------------------------------------------------------------- */
 
 static struct hot model[MODEL_PASSES];
@@ -384,7 +466,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_hot_row,  check_tally,        check_ledger,      check_account,    check_body,
 	    check_commands, check_subscription, check_issuing,     check_image,      check_card,
 	    check_rule,     check_reward,       check_entitlement, check_redemption, check_scans,
-	    check_reader,   check_notification, check_notices,     check_audience,   check_template_state};
+	    check_reader,   check_notification, check_notices,     check_audience,   check_template_state,
+	    check_delivery, check_delivery_end, check_idempotency, check_texts,      check_cleanup};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
