@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/bytes.h"
 #include "schemas/date.h"
 #include "schemas/ids.h"
 
@@ -16,6 +17,9 @@
  * A value of the type T is packed by pack_T(pk, value). Those of plain types and words are here; one of an object is a
  * function of the file that needs it. Errors: the buffer's, as it fails. */
 
+/* Heads of maps: MAP_FIX + members, or MAP_WIDE and their number in two bytes. */
+enum { MAP_FIX = 0x80, MAP_FIX_MEMBERS = 15, MAP_WIDE = 0xde };
+
 /* Begins a map that has no members yet, and returns its place in the buffer. */
 static inline size_t map_begin(msgpack_packer *pk)
 {
@@ -24,11 +28,24 @@ static inline size_t map_begin(msgpack_packer *pk)
 	return out->size - !out->failed;
 }
 
-/* Counts one more member of the map, of 15 at most, and packs its key. */
+/* The same for a map that gets more than 15 members. */
+static inline size_t map_begin_wide(msgpack_packer *pk)
+{
+	const struct buffer *out = pk->data;
+	msgpack_pack_map(pk, MAP_FIX_MEMBERS + 1);
+	if (out->failed) return 0;
+	put_be16(out->at + out->size - 2, 0);
+	return out->size - 3;
+}
+
+/* Counts one more member of the map, of 15 at most unless it is wide, and packs its key. */
 static inline void map_key(msgpack_packer *pk, size_t map, const char *key)
 {
 	const struct buffer *out = pk->data;
-	if (!out->failed) must(++out->at[map] <= 0x8f); /* the head of a map of 15 members */
+	if (!out->failed && out->at[map] == MAP_WIDE)
+		put_be16(out->at + map + 1, (uint16_t)(get_be16(out->at + map + 1) + 1));
+	else if (!out->failed)
+		must(++out->at[map] <= MAP_FIX + MAP_FIX_MEMBERS);
 	pack_text(pk, key);
 }
 

@@ -109,14 +109,14 @@ static enum err pack_line(struct view *view, const struct backlog_lane *lane, ms
 	return err;
 }
 
-enum err backlog_pack(struct view *view, const struct backlog *backlog, msgpack_packer *pk)
+enum err backlog_pack(struct view *view, const struct backlog *backlog, msgpack_packer *pk, size_t map)
 {
 	enum err err = OK;
-	pack_count(pk, "due_deliveries", backlog->due);
-	pack_count(pk, "oldest_due_seconds", (uint64_t)backlog->oldest_due_seconds);
-	pack_count(pk, "waiting_deliveries", backlog->waiting);
-	pack_count(pk, "leased_deliveries", backlog->leased);
-	pack_text(pk, "failing_subscriptions");
+	MEMBER_ALWAYS(due_deliveries, INTEGER, backlog->due);
+	MEMBER_ALWAYS(oldest_due_seconds, INTEGER, backlog->oldest_due_seconds);
+	MEMBER_ALWAYS(waiting_deliveries, INTEGER, backlog->waiting);
+	MEMBER_ALWAYS(leased_deliveries, INTEGER, backlog->leased);
+	map_key(pk, map, "failing_subscriptions");
 	msgpack_pack_array(pk, backlog->worst_count);
 	for (unsigned i = 0; i < backlog->worst_count && !err; i++)
 		err = pack_line(view, &backlog->worst[i], pk);

@@ -21,6 +21,6 @@ struct backlog {
 /* `now`: service time. Errors: as view.h. */
 must_check enum err backlog_count(struct view *view, wall_us now, struct backlog *backlog);
 
-/* Packs the backlog as BACKLOG_MEMBERS members of a map. Errors: as view.h. */
-enum { BACKLOG_MEMBERS = 5 };
-must_check enum err backlog_pack(struct view *view, const struct backlog *backlog, msgpack_packer *packer);
+/* Packs the backlog as members of a map (object_msgpack.h). Errors: as view.h. */
+must_check enum err backlog_pack(struct view *view, const struct backlog *backlog, msgpack_packer *pk,
+                                 size_t map);

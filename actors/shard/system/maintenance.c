@@ -2,6 +2,7 @@
 #include "actors/shard/command.h"
 #include "schemas/api/system.h"
 #include "schemas/backup.h"
+#include "schemas/object_msgpack.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,20 +64,18 @@ enum err on_MAINTENANCE_START(struct request *request, struct outcome *outcome)
 	if (!err) err = snapshotter_ask(request->facts->snapshotter, what, span_str(own), &number);
 	if (err) return err;
 	msgpack_pack_map(&pk, 2);
-	pack_text(&pk, "number");
-	msgpack_pack_uint64(&pk, number);
-	pack_text(&pk, "epoch");
-	msgpack_pack_uint64(&pk, request->facts->epoch);
+	pack_count(&pk, "number", number);
+	pack_count(&pk, "epoch", request->facts->epoch);
 	return OK;
 }
 
 /* MAINTENANCE_STATUS: the progress of the snapshotter's job, and its outcome once it has ended. `epoch` distinguishes a job of
  * this process from one of the same number before a restart. */
-static void pack_faults(msgpack_packer *pk, const struct faults *faults)
+static void pack_faults(msgpack_packer *pk, size_t map, const struct faults *faults)
 {
 	size_t kept = faults->count < FAULTS_KEPT ? (size_t)faults->count : (size_t)FAULTS_KEPT;
-	pack_count(pk, "fault_count", faults->count);
-	pack_text(pk, "faults");
+	MEMBER_ALWAYS(fault_count, INTEGER, faults->count);
+	map_key(pk, map, "faults");
 	msgpack_pack_array(pk, kept);
 	for (size_t i = 0; i < kept; i++)
 		pack_text(pk, faults->texts[i]);
@@ -85,29 +84,28 @@ static void pack_faults(msgpack_packer *pk, const struct faults *faults)
 enum err on_MAINTENANCE_STATUS(struct request *request, struct outcome *outcome)
 {
 	struct snapshotter_state state;
-	msgpack_packer           pk = buffer_packer(outcome->payload);
+	msgpack_packer           packer = buffer_packer(outcome->payload), *pk = &packer;
 	snapshotter_state(request->facts->snapshotter, &state);
-	msgpack_pack_map(&pk, 20);
-	pack_count(&pk, "index", request->facts->index);
-	pack_count(&pk, "epoch", request->facts->epoch);
-	pack_count(&pk, "number", state.number);
-	pack_switch(&pk, "running", state.running);
-	pack_text(&pk, "code");
-	pack_text(&pk, state.err ? err_code(state.err) : "");
-	pack_count(&pk, "done", state.done);
-	pack_count(&pk, "total", state.total);
-	pack_count(&pk, "seq", state.made.at.seq);
-	pack_count(&pk, "made_epoch", state.made.at.epoch);
-	pack_count(&pk, "bytes", state.made.bytes);
-	pack_text(&pk, "sha256");
-	pack_bin(&pk, span_of(state.made.sha256, sizeof state.made.sha256));
-	pack_count(&pk, "accounts", state.audit.accounts);
-	pack_count(&pk, "passes", state.audit.passes);
-	pack_count(&pk, "ledger_rows", state.audit.ledger_rows);
-	pack_count(&pk, "rows", state.audit.rows);
-	pack_count(&pk, "records", state.records);
-	pack_count(&pk, "segments", state.segments);
-	pack_count(&pk, "snapshots", state.snapshots);
-	pack_faults(&pk, &state.faults);
+	size_t map = map_begin_wide(pk);
+	MEMBER_ALWAYS(index, INTEGER, request->facts->index);
+	MEMBER_ALWAYS(epoch, INTEGER, request->facts->epoch);
+	MEMBER_ALWAYS(number, INTEGER, state.number);
+	MEMBER_ALWAYS(running, BOOLEAN, state.running);
+	MEMBER_ALWAYS(code, STRING, state.err ? err_code(state.err) : "");
+	MEMBER_ALWAYS(done, INTEGER, state.done);
+	MEMBER_ALWAYS(total, INTEGER, state.total);
+	MEMBER_ALWAYS(seq, INTEGER, state.made.at.seq);
+	MEMBER_ALWAYS(made_epoch, INTEGER, state.made.at.epoch);
+	MEMBER_ALWAYS(bytes, INTEGER, state.made.bytes);
+	map_key(pk, map, "sha256");
+	pack_bin(pk, span_of(state.made.sha256, sizeof state.made.sha256));
+	MEMBER_ALWAYS(accounts, INTEGER, state.audit.accounts);
+	MEMBER_ALWAYS(passes, INTEGER, state.audit.passes);
+	MEMBER_ALWAYS(ledger_rows, INTEGER, state.audit.ledger_rows);
+	MEMBER_ALWAYS(rows, INTEGER, state.audit.rows);
+	MEMBER_ALWAYS(records, INTEGER, state.records);
+	MEMBER_ALWAYS(segments, INTEGER, state.segments);
+	MEMBER_ALWAYS(snapshots, INTEGER, state.snapshots);
+	pack_faults(pk, map, &state.faults);
 	return OK;
 }

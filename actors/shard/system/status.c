@@ -1,7 +1,7 @@
 /* status: what this shard holds and has done. Counts come from the accounts' tallies. */
 #include "actors/shard/command.h"
 #include "actors/shard/delivery/backlog.h"
-
+#include "schemas/object_msgpack.h"
 #include "store/tally.h"
 
 static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passes)
@@ -41,37 +41,29 @@ static const char *room_text(int room)
 }
 
 /* The disk: what is kept, how old the newest snapshot is, what is left. */
-enum { DISK_MEMBERS = 12 };
-static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
+static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk, size_t map)
 {
 	struct snapshotter_state state;
 	snapshotter_state(facts->snapshotter, &state);
-	pack_text(pk, "tables");
-	pack_text(pk, tables_text(facts));
-	pack_count(pk, "data_bytes", state.data_bytes);
-	pack_count(pk, "journal_bytes", state.journal_bytes);
-	pack_count(pk, "journal_first_segment", state.journal_first_segment);
-	pack_count(pk, "snapshots", state.snapshots);
-	pack_count(pk, "snapshot_seq", state.snapshot_seq);
-	pack_text(pk, "snapshot_age_seconds");
-	if (state.snapshots)
-		pack_int(pk, state.snapshot_age_s);
-	else
-		msgpack_pack_nil(pk);
-	pack_count(pk, "snapshot_failures", state.failures);
-	pack_count(pk, "free_bytes", state.free_bytes);
-	pack_count(pk, "tables_rebuilt", facts->tables_rebuilt);
-	pack_count(pk, "room", (uint64_t)(DISK_FOR_NOTHING - atomic_load(&facts->room)));
-	pack_text(pk, "accepts");
-	pack_text(pk, room_text(atomic_load(&facts->room)));
+	MEMBER_ALWAYS(tables, STRING, tables_text(facts));
+	MEMBER_ALWAYS(data_bytes, INTEGER, state.data_bytes);
+	MEMBER_ALWAYS(journal_bytes, INTEGER, state.journal_bytes);
+	MEMBER_ALWAYS(journal_first_segment, INTEGER, state.journal_first_segment);
+	MEMBER_ALWAYS(snapshots, INTEGER, state.snapshots);
+	MEMBER_ALWAYS(snapshot_seq, INTEGER, state.snapshot_seq);
+	MEMBER_NULLABLE(snapshot_age_seconds, INTEGER, state.snapshots, state.snapshot_age_s);
+	MEMBER_ALWAYS(snapshot_failures, INTEGER, state.failures);
+	MEMBER_ALWAYS(free_bytes, INTEGER, state.free_bytes);
+	MEMBER_ALWAYS(tables_rebuilt, INTEGER, facts->tables_rebuilt);
+	MEMBER_ALWAYS(room, INTEGER, (uint64_t)(DISK_FOR_NOTHING - atomic_load(&facts->room)));
+	MEMBER_ALWAYS(accepts, STRING, room_text(atomic_load(&facts->room)));
 }
 
 /* Counts by bucket, then the sum. */
-static void pack_histogram(const char *key, const struct histogram *histogram, msgpack_packer *pk)
+static void pack_HISTOGRAM(msgpack_packer *pk, const struct histogram *histogram)
 {
 	struct histogram_copy copy = {.sum = 0};
 	histogram_sum(histogram, &copy);
-	pack_text(pk, key);
 	msgpack_pack_array(pk, SCALE_BOUNDS + 2);
 	for (unsigned i = 0; i <= SCALE_BOUNDS; i++)
 		msgpack_pack_uint64(pk, copy.counts[i]);
@@ -79,9 +71,8 @@ static void pack_histogram(const char *key, const struct histogram *histogram, m
 }
 
 /* Attempts since the start, by how they ended. */
-static void pack_attempts(const struct delivery_counters *counters, msgpack_packer *pk)
+static void pack_ATTEMPTS(msgpack_packer *pk, const struct delivery_counters *counters)
 {
-	pack_text(pk, "attempts");
 	msgpack_pack_map(pk, ATTEMPT_ERRORS + 1);
 	for (unsigned i = 0; i <= ATTEMPT_ERRORS; i++)
 		pack_count(pk, attempt_outcome(i), atomic_load(&counters->attempts[i]));
@@ -91,40 +82,39 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
 	uint64_t                  accounts, passes;
-	msgpack_packer            pk = buffer_packer(outcome->payload);
+	msgpack_packer            packer = buffer_packer(outcome->payload), *pk = &packer;
 	struct backlog            backlog;
 	enum err                  err = count_all(request->view, &accounts, &passes);
 	if (err || (err = backlog_count(request->view, request->now, &backlog))) return err;
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 24 + DISK_MEMBERS + BACKLOG_MEMBERS);
-	pack_count(&pk, "index", facts->index);
-	pack_count(&pk, "epoch", facts->epoch);
-	pack_count(&pk, "accounts", accounts);
-	pack_count(&pk, "passes", passes);
-	pack_count(&pk, "journal_seq", atomic_load(&facts->journal_seq));
-	if ((err = backlog_pack(request->view, &backlog, &pk))) return err;
-	pack_attempts(&facts->deliveries, &pk);
-	pack_count(&pk, "commands", atomic_load(&facts->commands));
-	pack_count(&pk, "batches", atomic_load(&facts->batches));
-	pack_count(&pk, "syncs", atomic_load(&facts->syncs));
-	pack_count(&pk, "commits", atomic_load(&facts->commits));
-	pack_count(&pk, "memory_bytes", atomic_load(&facts->memory_bytes));
-	pack_count(&pk, "memory_bound", facts->memory_bound);
-	pack_count(&pk, "evictions", atomic_load(&facts->evictions));
-	pack_count(&pk, "sessions", atomic_load(&facts->sessions));
-	pack_count(&pk, "issuing", atomic_load(&facts->issuing));
-	pack_count(&pk, "issued_fetched", atomic_load(&facts->issuances.issued));
-	pack_count(&pk, "issue_failures", atomic_load(&facts->issuances.failed));
-	pack_count(&pk, "rule_actions_skipped", atomic_load(&facts->rule_skips.all));
-	pack_histogram("issuance_histogram", &facts->issuances.times, &pk);
-	pack_text(&pk, "issuer");
-	pack_text(&pk, issuer);
-	pack_count(&pk, "issuer_available", strcmp(issuer, "up") == 0);
-	pack_disk(facts, &pk);
-	pack_histogram("sync_histogram", facts->sync_times, &pk);
-	pack_histogram("record_histogram", &facts->record_commands, &pk);
-	pack_histogram("first_attempt_histogram", &facts->deliveries.first_attempt, &pk);
+	size_t      map = map_begin_wide(pk);
+	MEMBER_ALWAYS(index, INTEGER, facts->index);
+	MEMBER_ALWAYS(epoch, INTEGER, facts->epoch);
+	MEMBER_ALWAYS(accounts, INTEGER, accounts);
+	MEMBER_ALWAYS(passes, INTEGER, passes);
+	MEMBER_ALWAYS(journal_seq, INTEGER, atomic_load(&facts->journal_seq));
+	if ((err = backlog_pack(request->view, &backlog, pk, map))) return err;
+	MEMBER_ALWAYS(attempts, ATTEMPTS, &facts->deliveries);
+	MEMBER_ALWAYS(commands, INTEGER, atomic_load(&facts->commands));
+	MEMBER_ALWAYS(batches, INTEGER, atomic_load(&facts->batches));
+	MEMBER_ALWAYS(syncs, INTEGER, atomic_load(&facts->syncs));
+	MEMBER_ALWAYS(commits, INTEGER, atomic_load(&facts->commits));
+	MEMBER_ALWAYS(memory_bytes, INTEGER, atomic_load(&facts->memory_bytes));
+	MEMBER_ALWAYS(memory_bound, INTEGER, facts->memory_bound);
+	MEMBER_ALWAYS(evictions, INTEGER, atomic_load(&facts->evictions));
+	MEMBER_ALWAYS(sessions, INTEGER, atomic_load(&facts->sessions));
+	MEMBER_ALWAYS(issuing, INTEGER, atomic_load(&facts->issuing));
+	MEMBER_ALWAYS(issued_fetched, INTEGER, atomic_load(&facts->issuances.issued));
+	MEMBER_ALWAYS(issue_failures, INTEGER, atomic_load(&facts->issuances.failed));
+	MEMBER_ALWAYS(rule_actions_skipped, INTEGER, atomic_load(&facts->rule_skips.all));
+	MEMBER_ALWAYS(issuance_histogram, HISTOGRAM, &facts->issuances.times);
+	MEMBER_ALWAYS(issuer, STRING, issuer);
+	MEMBER_ALWAYS(issuer_available, INTEGER, strcmp(issuer, "up") == 0);
+	pack_disk(facts, pk, map);
+	MEMBER_ALWAYS(sync_histogram, HISTOGRAM, facts->sync_times);
+	MEMBER_ALWAYS(record_histogram, HISTOGRAM, &facts->record_commands);
+	MEMBER_ALWAYS(first_attempt_histogram, HISTOGRAM, &facts->deliveries.first_attempt);
 	return OK;
 }
