@@ -459,3 +459,8 @@ bool arg_boolean(const msgpack_object *arg, bool fallback)
 {
 	return arg->type == MSGPACK_OBJECT_BOOLEAN ? arg->via.boolean : fallback;
 }
+
+enum err arg_uuid(const msgpack_object *arg, struct uuid *id)
+{
+	return uuid_read(arg_span(arg), id) ? OK : ERR_NOT_FOUND;
+}

@@ -145,6 +145,8 @@ bool        arg_present(const msgpack_object *arg);
 struct span arg_span(const msgpack_object *arg); /* str or bin; size 0 when nil */
 int64_t     arg_integer(const msgpack_object *arg, int64_t fallback);
 bool        arg_boolean(const msgpack_object *arg, bool fallback);
+/* The id that an argument has as text. Errors: ERR_NOT_FOUND: it has none, so it names nothing. */
+must_check enum err arg_uuid(const msgpack_object *arg, struct uuid *id);
 
 /* Packs an absent argument or an integer of any sign. */
 void pack_int(msgpack_packer *packer, int64_t value);

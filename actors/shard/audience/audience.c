@@ -3,8 +3,7 @@
 
 enum err audience_find(struct request *request, const msgpack_object *argument, struct uuid *id)
 {
-	enum err err = ERR_NOT_FOUND;
-	if (uuid_read(arg_span(argument), id))
-		err = audience_row_exists(request->view, request->account->id, *id);
+	enum err err = arg_uuid(argument, id);
+	if (!err) err = audience_row_exists(request->view, request->account->id, *id);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }

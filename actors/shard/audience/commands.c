@@ -98,12 +98,11 @@ static enum err take_passes(struct request *request, struct outcome *outcome, co
 static enum err take_id(struct request *request, struct audience *before, struct audience *row)
 {
 	const msgpack_object *id = &request->args[ARG_AUDIENCE_PUT_audience_id];
-	enum err              err = ERR_NOT_FOUND;
 	row->created = request->now;
 	row->id = uuid_draw(request);
 	if (!arg_present(id)) return OK;
-	if (uuid_read(arg_span(id), &row->id))
-		err = audience_row_get(request->view, request->account->id, row->id, before);
+	enum err err = arg_uuid(id, &row->id);
+	if (!err) err = audience_row_get(request->view, request->account->id, row->id, before);
 	if (err == ERR_NOT_FOUND) return ERR_RESOURCE_NOT_FOUND;
 	if (!err) row->created = before->created;
 	return err;

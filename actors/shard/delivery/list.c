@@ -63,7 +63,7 @@ enum err on_DELIVERY_LIST(struct request *request, struct outcome *outcome)
 	struct listing        listing = {.request = request};
 	const msgpack_object *only = &request->args[ARG_DELIVERY_LIST_subscription_id];
 	listing.has_only = arg_present(only);
-	if (listing.has_only && !uuid_read(arg_span(only), &listing.only))
+	if (listing.has_only && arg_uuid(only, &listing.only))
 		return refuse(outcome, REASON(WANTED, "subscription_id", .wanted = "a UUID"));
 	list_begin(&listing.list, outcome);
 	enum err err = list_ended(&listing);

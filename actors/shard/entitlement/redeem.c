@@ -9,11 +9,11 @@
 /* The entitlement that the path names. */
 static enum err find(struct request *request, struct outcome *outcome, uint32_t pass, struct entitlement *row)
 {
-	struct uuid id;
-	struct span text = arg_span(&request->args[ARG_ENTITLEMENT_REDEEM_entitlement_id]);
-	enum err    err = ERR_NOT_FOUND;
-	if (uuid_read(text, &id)) err = entitlement_get(request->view, request->account->id, pass, id, row);
-	return err == ERR_NOT_FOUND ? refuse_missing(outcome, CAUSE_ENTITLEMENT_UNKNOWN, text) : err;
+	const msgpack_object *arg = &request->args[ARG_ENTITLEMENT_REDEEM_entitlement_id];
+	struct uuid           id;
+	enum err              err = arg_uuid(arg, &id);
+	if (!err) err = entitlement_get(request->view, request->account->id, pass, id, row);
+	return err == ERR_NOT_FOUND ? refuse_missing(outcome, CAUSE_ENTITLEMENT_UNKNOWN, arg_span(arg)) : err;
 }
 
 static enum err check_text(const msgpack_object *arg, const char *name, int64_t max, struct outcome *outcome)

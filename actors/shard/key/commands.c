@@ -37,10 +37,9 @@ enum err on_KEY_REVOKE(struct request *request, struct outcome *outcome)
 	struct uuid    id;
 	struct key_row key = {0};
 	msgpack_packer pk = buffer_packer(outcome->payload);
-	enum err       err = OK;
-	if (!uuid_read(arg_span(&request->args[ARG_KEY_REVOKE_key_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err       err = arg_uuid(&request->args[ARG_KEY_REVOKE_key_id], &id);
 	do {
-		if ((err = key_row_next(request->view, request->account->id, &key)))
+		if (err || (err = key_row_next(request->view, request->account->id, &key)))
 			return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 	} while (memcmp(key.id.b, id.b, sizeof id.b));
 	if (!key.revoked.v) {

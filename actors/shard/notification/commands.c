@@ -52,9 +52,8 @@ enum err on_NOTIFICATION_CANCEL(struct request *request, struct outcome *outcome
 	struct uuid               id;
 	uint32_t                  number;
 	msgpack_packer            pk = buffer_packer(outcome->payload);
-	if (!uuid_read(arg_span(&request->args[ARG_NOTIFICATION_CANCEL_notification_id]), &id))
-		return ERR_RESOURCE_NOT_FOUND;
-	enum err err = notification_find(request->view, account, id, &number);
+	enum err err = arg_uuid(&request->args[ARG_NOTIFICATION_CANCEL_notification_id], &id);
+	if (!err) err = notification_find(request->view, account, id, &number);
 	if (!err) err = notification_state_get(request->view, account, number, &state);
 	if (err == ERR_NOT_FOUND || (!err && state.status == NOTIFICATION_CANCELLED))
 		return ERR_RESOURCE_NOT_FOUND;

@@ -16,8 +16,8 @@ struct rule_due {
 enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row)
 {
 	struct uuid read;
-	if (!uuid_read(arg_span(id), &read)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = rule_row_get(request->view, request->account->id, read, row);
+	enum err    err = arg_uuid(id, &read);
+	if (!err) err = rule_row_get(request->view, request->account->id, read, row);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 

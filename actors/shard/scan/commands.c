@@ -88,8 +88,8 @@ enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
 	struct scan_row scan;
 	uint32_t        number;
 	msgpack_packer  pk = buffer_packer(outcome->payload);
-	if (!uuid_read(arg_span(&request->args[ARG_SCAN_DELETE_scan_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = scan_row_find(request->view, request->account->id, id, &number, &scan);
+	enum err        err = arg_uuid(&request->args[ARG_SCAN_DELETE_scan_id], &id);
+	if (!err) err = scan_row_find(request->view, request->account->id, id, &number, &scan);
 	if (err == ERR_NOT_FOUND || (!err && scan.deleted)) return ERR_RESOURCE_NOT_FOUND;
 	if (err || (err = reader_give_up(request, scan.reader))) return err;
 	if ((err = scan_row_delete(request->view, request->account->id, number))) return err;

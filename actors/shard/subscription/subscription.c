@@ -14,8 +14,8 @@
 
 enum err subscription_find(struct request *request, const msgpack_object *id, struct subscription *row)
 {
-	if (!uuid_read(arg_span(id), &row->id)) return ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND;
-	enum err err = subscription_get(request->view, request->account->id, row->id, row);
+	enum err err = arg_uuid(id, &row->id);
+	if (!err) err = subscription_get(request->view, request->account->id, row->id, row);
 	return err == ERR_NOT_FOUND ? ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND : err;
 }
 
