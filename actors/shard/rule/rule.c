@@ -122,6 +122,7 @@ enum err rules_plan(struct request *request, enum event_kind event, const struct
                     struct span reader, struct rules_plan *plan)
 {
 	const struct account_rules *rules;
+	must(view_writes(request->view)->count == 0);
 	*plan = (struct rules_plan){.event = event, .account = request->account->id, .number = pass->number};
 	enum err err = load_rules(request, &rules);
 	for (unsigned i = err ? 0 : rules->begin[event]; !err && i < rules->begin[event + 1]; i++) {

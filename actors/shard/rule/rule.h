@@ -15,12 +15,12 @@ struct rules_plan {
 };
 
 /* Finds the active rules of the request's account whose conditions hold. `pass->now` is the pass after the event; it need not
- * be in the tables yet. `reader` is the id of the reader that scanned it; size 0: none. Range reads: before the command's
- * first write. */
+ * be in the tables yet. `reader` is the id of the reader that scanned it; size 0: none. Range reads, so the command must
+ * have staged nothing yet. */
 must_check enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
                                struct span reader, struct rules_plan *plan);
 
-/* To be called once an event's own changes are staged: sends the event to subscriptions, then runs the plan. `subject`: the
+/* The event's own changes must be staged. Sends the event to subscriptions, then runs the plan. `subject`: the
  * number of the pass or scan. A skipped action changes nothing, and the others still run. Actions here trigger no other
  * rules. A plan may have no actions. */
 must_check enum err event_occurred(struct request *request, const struct rules_plan *plan, uint32_t subject);
