@@ -1,12 +1,11 @@
 """Webhook subscriptions, without their deliveries."""
 import re
 
+from hooks import HOOKS, KINDS
 from passes import BAD_BODY, is_junk, some_junk
 from values import Hole
 from world import Ask, Body, Empty, Error, Fields, operation
 
-HOOKS = "/v1/webhook-subscriptions"
-KINDS = ["pass.created", "pass.balanceUpdate", "scan.created"]
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
 # Documentation addresses: no name is resolved, and a connection is refused at once. Maps a URL to its normal form.
 URLS = {"https://203.0.113.7": "a", "https://203.0.113.7/": "a", "HTTPS://203.0.113.7:443/#x": "a", "https://203.0.113.7/A": "b",

@@ -1,8 +1,11 @@
 """Short functions for webhook subscriptions."""
+import re
 from itertools import count
 
+from harness import ROOT
+
 HOOKS = "/v1/webhook-subscriptions"
-KINDS = ["pass.created", "pass.balanceUpdate", "scan.created"]
+KINDS = re.findall(r'^E\(\w+, "([^"]+)"', (ROOT / "schemas/events.def").read_text(), re.M)  # of events
 _number = count(1)
 
 

@@ -1,4 +1,5 @@
-"""The generated pages of ops/docs: current, complete, and matching a running service."""
+"""The generated pages of ops/docs: current, complete, and matching a running service. Tables of other pages that repeat
+one of the program's."""
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import pytest
 from certificates import Authority
 from harness import ROOT, build_directory
+from hooks import KINDS
 from metrics import look
 
 pytestmark = pytest.mark.plain
@@ -39,6 +41,11 @@ def test_the_page_of_metrics_matches_a_service(new_service, tmp_path):
     service = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
     page = (ROOT / "ops/docs/metrics.md").read_text()
     assert set(re.findall(r"^\| `(stampede_\w+)` \|", page, re.M)) == set(look(service).types)
+
+
+def test_the_page_of_webhooks_has_every_kind_of_event():
+    page = (ROOT / "http/webhooks.md").read_text()
+    assert re.findall(r"^\| `(\w+\.\w+)` \|", page, re.M) == KINDS
 
 
 def test_a_service_starts_with_the_sample_configuration(new_service):
