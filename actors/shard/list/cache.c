@@ -1,10 +1,10 @@
-/* What is kept between lists: a short array, most recently used first, which readers share; and the two things in it.
+/* The cache of lists: a short array, most recently used first, that readers share. It holds columns and texts.
  *
- * Both are brought up to a reader's view by what the store knows of each row: in which transaction it was last written
- * (view_row_moments()). Columns are as a whole of one moment. A sweep through HOT costs a million passes' sums and a page of
- * memory for every two rows, so only the first list reads all rows, as a stream; the next ones read what was written since
- * from the cells. Each row of texts has a moment of its own: what is kept of it is right in a view if it was read in that or
- * earlier and was not written since. A reader with an older view leaves it unchanged. */
+ * The store knows in which transaction each row was last written (view_row_moments()), so a reader updates only rows that
+ * changed. Columns are as a whole of one moment. Reading all of HOT verifies a checksum a row and touches a page of memory
+ * for every two rows. So only the first list reads all rows, as a stream; later ones read rows written since from the cells.
+ * Each row of texts has a moment of its own. A kept row is right in a view if it was read in that view or an earlier one and
+ * was not written since. A reader with an older view leaves it unchanged. */
 #include "actors/shard/list/cache.h"
 
 #include "store/keys.h"
@@ -122,7 +122,7 @@ static void give(struct list_cache *cache, struct list_kept *item)
 		drop(out[--out_count]);
 }
 
-/* What is kept of the table, unless it is of a later moment (0: its parts have their own). Otherwise new, zeroed except for its
+/* The table's item, unless it is of a later moment (0: its rows have their own). Otherwise a new one, zeroed except for its
  * head. NULL: no memory. */
 static struct list_kept *take(struct list_cache *cache, enum table table, struct account_id account,
                               uint64_t moment)
@@ -151,7 +151,7 @@ static bool grow(void *column, size_t count, size_t size)
 	return grown != NULL;
 }
 
-/* With some room for passes to come. What was there stays, also where memory is out in the midst of it. */
+/* Makes room for `made` passes and some more. If memory runs out on the way, the values so far stay. */
 static enum err columns_room(struct columns *columns, uint32_t made)
 {
 	size_t room = (made + made / 64 + (size_t)2 * COLUMN_WORD) / COLUMN_WORD * COLUMN_WORD;
@@ -180,7 +180,7 @@ static void bound_word(struct columns *columns, uint32_t word)
 	columns->newest[word] = newest;
 }
 
-/* Of words that rows `from` to `to` - 1 lie in. */
+/* Computes the bounds of the words that contain rows `from` to `to` - 1. */
 static void bound_rows(struct columns *columns, uint32_t from, uint32_t to)
 {
 	uint64_t end = (uint64_t)to * HOT_PASSES < columns->made ? (uint64_t)to * HOT_PASSES : columns->made;
@@ -213,7 +213,7 @@ static enum err take_row(struct columns *columns, struct span row, uint32_t numb
 	return OK;
 }
 
-/* Rows that are not in memory. */
+/* Reads rows `from` to `to` - 1 from the table. */
 static enum err take_stored(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
 {
 	enum { ROWS = 32 };
@@ -243,7 +243,7 @@ static enum err take_one(struct columns *columns, struct view *view, uint32_t nu
 	return used == wanted ? OK : ERR_DAMAGED;
 }
 
-/* All rows, of which most are not in memory. */
+/* Reads all rows. Most are not in memory. */
 static enum err read_first(struct columns *columns, struct view *view, uint32_t rows)
 {
 	struct account_id account = columns->kept.account;
@@ -259,7 +259,7 @@ static enum err read_first(struct columns *columns, struct view *view, uint32_t 
 	return err;
 }
 
-/* What is new or was written since. Mostly such rows lie in memory. */
+/* Reads the rows that are new or were written since. Most are in memory. */
 static enum err read_again(struct columns *columns, struct view *view, uint32_t rows, uint32_t whole)
 {
 	uint64_t row_txns[VIEW_ROWS];
@@ -322,7 +322,7 @@ static unsigned bit_of(const uint8_t *at)
 _Static_assert((int)TRIGRAM_BITS == 1 << (32 - 21) && (int)TRIGRAM_BYTES == 3,
                "bit_of() yields TRIGRAM_BITS values");
 
-/* Without copies, and with this number of blocks. */
+/* Memory of `texts` with this number of blocks, without copies. */
 static size_t bytes_with(const struct kept_texts *texts, size_t blocks)
 {
 	return texts->rows * sizeof *texts->list + blocks_of(texts->rows) * sizeof *texts->blocks +

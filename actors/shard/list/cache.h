@@ -4,8 +4,8 @@
 #include "store/text.h"
 #include "store/view.h"
 
-/* What readers keep in memory between lists: columns of an account's passes, and the texts of one of its tables. Each belongs
- * to the reader that took it until that gives it back; a second reader meanwhile gets a new one. The least recently used are
+/* The cache of lists: columns of an account's passes, and the texts of one of its tables. An item belongs to the reader that
+ * took it until that reader gives it back; a second reader meanwhile gets a new one. The least recently used items are
  * dropped when there are too many. Errors: as view.h, and ERR_NO_MEMORY. */
 enum {
 	LIST_CACHE_MAX = 192,       /* accounts and tables; further ones are read for each list */
@@ -16,18 +16,17 @@ struct list_cache;
 must_check enum err list_cache_new(struct list_cache **cache);
 void                list_cache_free(struct list_cache **cache);
 
-/* The head of what is kept of a table. */
+/* The head of an item. */
 struct list_kept {
 	struct account_id account;
 	enum table        table; /* HOT: columns */
 	size_t            bytes;
-	uint64_t          moment; /* columns: the view's that they are of */
+	uint64_t          moment; /* columns: of the view that they show */
 };
 
-/* Columns: what lists ask of all passes, by number. The first list reads them from HOT, the next ones read only what was written
- * since, from the cells. 18 bytes a pass. */
+/* Columns: the values that lists compare, of all passes, by number. 18 bytes a pass. */
 enum {
-	COLUMNS_PASSES_MIN = 4096, /* smaller accounts are read in no time, and not kept */
+	COLUMNS_PASSES_MIN = 4096, /* smaller accounts are read quickly, and not kept */
 	COLUMN_WORD = 64,          /* passes with bounds of their own */
 };
 
@@ -38,13 +37,13 @@ struct columns {
 	int64_t           *oldest, *newest; /* `updated` of each COLUMN_WORD passes */
 };
 
-/* Those of passes 0 to made - 1, as of this view. `cache` may be NULL: nothing is kept. Errors: also ERR_DAMAGED: passes are
- * missing. */
+/* Takes the columns of passes 0 to made - 1, as of this view. `cache` may be NULL: nothing is kept. Errors: also ERR_DAMAGED:
+ * passes are missing. */
 must_check enum err columns_take(struct list_cache *cache, struct view *view, struct account_id account,
                                  uint32_t made, struct columns **columns);
 void                columns_give(struct list_cache *cache, struct columns **columns);
 
-/* Texts: what is remembered of the rows of an account's folded texts, so that a search need not read them again.
+/* Texts: two things about each row of an account's folded texts, so that a search need not read the row again.
  *
  * - The row as stored, while the copies of all rows take at most TEXT_COPIES_MAX. Copies are checked and close together; the
  *   table's pages are scattered, and each row's checksum must be compared.
@@ -83,13 +82,13 @@ struct kept_texts {
 	size_t                 blocks_made;
 };
 
-/* Of that many rows. */
+/* Takes the texts of `rows` rows. */
 must_check enum err kept_texts_take(struct list_cache *cache, enum table table, struct account_id account,
                                     uint32_t rows, struct kept_texts **texts);
 void                kept_texts_give(struct list_cache *cache, struct kept_texts **texts);
 
-/* For rows TRIGRAM_ROWS * block and following, a bit each: `known`: what is kept of it is right in the view; `may`: it may
- * contain q, as all rows may that are not known. */
+/* For rows TRIGRAM_ROWS * block and following, a bit each. `known`: the kept row is right in the view. `may`: the row may
+ * contain q; set for each row that is not known. */
 struct kept_look {
 	uint64_t known[TRIGRAM_ROWS / 64], may[TRIGRAM_ROWS / 64];
 };

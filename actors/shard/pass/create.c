@@ -9,7 +9,7 @@
 
 static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
 
-/* What can be judged without the template: it comes first (document's and decisions' order of checks). */
+/* The arguments that are checked without the template, so before it (document's and decisions' order of checks). */
 static enum err take_plain(struct request *request, struct outcome *outcome, struct body *body)
 {
 	const msgpack_object *hidden = &request->args[ARG_PASS_CREATE_hidden];
@@ -35,7 +35,7 @@ static enum err check_free(struct request *request, struct outcome *outcome, str
 	return err ? err : refuse(outcome, REASON_OF_ALL(PASS_EXISTS));
 }
 
-/* What the caller wants fetched; of size 0 what it does not name. */
+/* The URLs of images to fetch; size 0: not named. */
 static void take_images(const struct request *request, struct issuing *issuing)
 {
 	const msgpack_object *appearance = &request->args[ARG_PASS_CREATE_appearance];
@@ -51,7 +51,7 @@ static void take_images(const struct request *request, struct issuing *issuing)
 	memcpy(issuing->key, request->call->idempotency->key, sizeof issuing->key);
 }
 
-/* *fetch: there is something to be fetched, and room for one more to wait for it. */
+/* *fetch: images must be fetched. Errors: ERR_OVERLOADED: too many passes wait for images. */
 static enum err plan_images(struct request *request, const struct tally *tally, struct issuing *issuing,
                             bool *fetch)
 {
@@ -65,7 +65,7 @@ static enum err plan_images(struct request *request, const struct tally *tally, 
 	return is_full ? ERR_OVERLOADED : OK;
 }
 
-/* The two rows of a pass that is issued as it is created, or the first of them. */
+/* The first row of the history, and the second one if the pass is issued at once. */
 static enum err put_history(struct request *request, uint32_t number, struct hot *hot)
 {
 	struct ledger_row row = {.number = number, .what = LEDGER_CREATED, .status = PASS_CREATING};

@@ -58,7 +58,7 @@ static enum err check_known(struct request *request, struct span pass_id)
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-/* A living pass is deleted by it. When one was deleted that was stays. */
+/* Also deletes a live pass. A deleted pass keeps the time of its deletion. */
 static enum err mark(struct request *request, const struct hot_at *pass)
 {
 	struct hot        after = pass->now;
@@ -75,7 +75,7 @@ static enum err mark(struct request *request, const struct hot_at *pass)
 	return err ? err : hot_put(request->view, pass, &after);
 }
 
-/* Everything that the pass is found by or shows, in one commit. */
+/* Removes all that the pass is found by or shows, in one commit. */
 static enum err forget(struct request *request, const struct hot_at *pass)
 {
 	const struct template *template;
@@ -103,7 +103,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	return erased_put(request->view, request->now);
 }
 
-/* The next step of what was erased in the account. *more: there was one. */
+/* The next step of an erasure in the account. *more: there was one. */
 static enum err go_on(struct request *request, bool *more)
 {
 	struct cleanup row = {.account = request->account->id, .kind = CLEANUP_PASS};

@@ -1,12 +1,12 @@
-/* GET /v1/passes: filters, four orders, exact counts. What has no filter is counted already; everything else goes
- * through a selection (select.h), of which the page is taken in order (order.h). */
+/* GET /v1/passes: filters, four orders, exact counts. Without a filter the tally has the count. Otherwise passes are selected
+ * (select.h), and the page is taken from the selection in order (order.h). */
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/order.h"
 #include "schemas/api/pass.h"
 #include "store/tally.h"
 
-/* What is asked for ---------------------------------------------------------------------------------------- */
+/* Arguments ------------------------------------------------------------------------------------------------ */
 
 static enum err take_filter(struct request *request, struct outcome *outcome, struct pass_filter *filter)
 {
@@ -70,7 +70,7 @@ static enum err select_page(struct request *request, const struct pass_filter *f
 	return err;
 }
 
-/* What is not filtered has been counted already. */
+/* Without a filter the count is in the tally. */
 static enum err find(struct request *request, const struct pass_filter *filter, struct page *page,
                      uint64_t *total)
 {
@@ -83,7 +83,7 @@ static enum err find(struct request *request, const struct pass_filter *filter, 
 	*total = filter->with_deleted ? tally.made : tally_live(&tally);
 	struct selection all = {.all = true, .made = tally.made, .total = *total};
 	if (*total == tally.made) return order_page(request, &all, page);
-	/* Near the beginning a few rows are read as they are, whatever was written of statuses meanwhile. */
+	/* Near the beginning a few rows of statuses are enough. */
 	bool is_near = page->skip + page->limit <= NEAR;
 	if (page->order != ORDER_CREATED || !is_near) return select_page(request, filter, page, total);
 	return page->skip < *total ? order_by_statuses(request, tally.made, filter_statuses(filter), page)

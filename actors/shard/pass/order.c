@@ -1,7 +1,7 @@
-/* Four orders. Numbers are the order of creation. Orders by id and name lie in chunks of numbers. The order of updates is
- * kept nowhere, because every delta changes it: the page is picked out of all that are selected. Near the beginning it is
- * made of the best found so far, and where none can be better nothing is looked at; elsewhere by counting how many fall
- * into each of many spans of time and looking closer only at those where the page begins and ends. */
+/* Four orders. Numbers are the order of creation. Orders by id and name are stored as chunks of numbers. The order of updates
+ * is not stored, because every delta changes it: the page is computed from all selected passes. A page near the beginning is
+ * the best passes found so far; words whose bounds are worse are skipped. For any other page a histogram counts the passes in
+ * each of many spans of time, and only the spans that contain the page are sorted. */
 #include "actors/shard/pass/order.h"
 
 #include "store/chunk.h"
@@ -15,7 +15,7 @@ static bool is_full(const struct page *page)
 	return page->count >= page->limit;
 }
 
-/* One more in order; passed over while there is something to skip. */
+/* Adds the next pass in order, or skips it if passes are still to be skipped. */
 static void take(struct page *page, uint32_t number)
 {
 	if (page->skip)
@@ -56,7 +56,7 @@ static void by_creation(const struct selection *selection, struct page *page)
 	}
 }
 
-/* From the end of a row of statuses or from its beginning. */
+/* Takes a row's passes with these statuses, forward or backward. */
 static void take_statuses(const uint8_t *row, uint32_t first, uint16_t statuses, struct page *page)
 {
 	enum { WORDS = STATUS_PASSES / 64 };
@@ -89,7 +89,7 @@ struct updated {
 
 enum { SPANS = 4096, SORTED_AT_ONCE = 2048, LOOKS_MAX = 8, NEAR = 1024 };
 
-/* Equal spans of time from `from` on, each of 2^shift µs, and how many are in each. */
+/* A histogram: equal spans of time from `from` on, each of 2^shift µs, and the number of passes in each. */
 struct spans {
 	int64_t  from;
 	unsigned shift;
@@ -111,7 +111,7 @@ static unsigned span_index(const struct spans *spans, int64_t at)
 	return (unsigned)(((uint64_t)at - (uint64_t)spans->from) >> spans->shift);
 }
 
-/* Which spans hold places from .. to - 1 of the order, and how many passes are in front of those, and in them. */
+/* The spans that contain positions from .. to - 1 of the order, and the numbers of passes before them and in them. */
 struct cut {
 	unsigned first, last;
 	uint64_t before, inside;
@@ -145,7 +145,7 @@ static int compare(const void *a, const void *b)
 struct pick {
 	struct updated *list; /* in the order of numbers until it is sorted */
 	uint64_t        count;
-	uint64_t        from, to; /* places in it that make the page */
+	uint64_t        from, to; /* positions of the page in it */
 	struct spans    spans;
 };
 
@@ -176,7 +176,7 @@ static void list_word(const struct selection *selection, uint32_t word, const st
 	}
 }
 
-/* Every selected pass is counted, then those that matter are listed. */
+/* Counts every selected pass, then lists those in the spans of the page. */
 static enum err pick_begin(const struct selection *selection, struct pick *pick)
 {
 	uint32_t words = (selection->made + 63) / 64;
@@ -198,7 +198,7 @@ static enum err pick_begin(const struct selection *selection, struct pick *pick)
 	return OK;
 }
 
-/* The same among those listed; false: they are all of one moment, and in order. */
+/* The same among the listed passes. False: all have the same time, so the list is sorted. */
 static bool pick_closer(struct pick *pick)
 {
 	int64_t  oldest = INT64_MAX, newest = INT64_MIN;
@@ -238,7 +238,7 @@ static enum err by_spans(const struct selection *selection, uint64_t count, stru
 	return OK;
 }
 
-/* The `wanted` best of what was looked at so far, in order, and some more behind them. */
+/* The `wanted` best passes of those compared so far, in order, and some more behind them. */
 struct best {
 	bool           ascending;
 	unsigned       wanted, count;
@@ -256,7 +256,7 @@ static void best_sort(struct best *best)
 	if (best->count > best->wanted) best->count = best->wanted;
 }
 
-/* Do `wanted` come before this one? Only what was sorted is known to. */
+/* Do `wanted` passes come before this one? Unknown, and false, until the list was sorted. */
 static bool is_beaten(const struct best *best, bool is_sorted, const struct updated *one)
 {
 	int order = is_sorted ? compare(one, &best->list[best->wanted - 1]) : 0;
@@ -269,20 +269,19 @@ static void best_word(const struct selection *selection, uint32_t word, bool *is
 	if (!bits) return;
 	struct updated one = {best->ascending ? selection->oldest[word] : selection->newest[word],
 	                      best->ascending ? word * 64 : word * 64 + 63};
-	if (is_beaten(best, *is_sorted, &one)) return; /* the best it may hold */
+	if (is_beaten(best, *is_sorted, &one)) return; /* not even the best pass it may have */
 	for (; bits; bits &= bits - 1) {
 		one.number = word * 64 + (uint32_t)__builtin_ctzll(bits);
 		one.at = selection->updated[one.number];
 		if (is_beaten(best, *is_sorted, &one)) continue;
 		best->list[best->count++] = one;
-		if (best->count < 2 * NEAR)
-			continue; /* seldom, also where nearly each is better than all before */
+		if (best->count < 2 * NEAR) continue;
 		best_sort(best);
 		*is_sorted = true;
 	}
 }
 
-/* The page among the first NEAR. */
+/* A page within the first NEAR passes. */
 static void by_best(const struct selection *selection, uint64_t count, struct page *page)
 {
 	uint32_t    words = (selection->made + 63) / 64;
@@ -330,7 +329,7 @@ static void take_chunk(const struct selection *selection, struct span row, struc
 	}
 }
 
-/* Rows of an account lie between its id alone and this: no UTF-8 begins so. */
+/* A key behind all rows of the account: no UTF-8 text begins with these bytes. */
 static struct row_key end_of(struct account_id account)
 {
 	struct row_key end = key_account(account);
@@ -380,7 +379,7 @@ static enum err walk_chunks(struct request *request, enum table table, const str
 	                       : walk_down(request, table, selection, page);
 }
 
-/* From the end that the page is nearer to. */
+/* Walks from the end of the order that is nearer to the page. */
 static enum err by_chunks(struct request *request, enum table table, const struct selection *selection,
                           struct page *page)
 {

@@ -9,14 +9,14 @@ struct page {
 	enum pass_order order;
 	bool            ascending;
 	uint64_t        skip, limit;
-	uint32_t        count; /* of what was found */
+	uint32_t        count; /* passes found */
 	uint32_t        numbers[PAGE_LIMIT_MAX];
 };
 
-/* Of the page only what was found is right afterwards. Errors: as view.h. */
+/* Fills `count` and `numbers` of the page; may change its other members. Errors: as view.h. */
 must_check enum err order_page(struct request *request, const struct selection *selection, struct page *page);
 
-/* By creation, of an account's `made` passes those that are of these statuses (status_mask()): none is looked at behind the
+/* The page in order of creation, of the account's `made` passes with these statuses (status_mask()). Reads no pass behind the
  * end of the page. */
 must_check enum err order_by_statuses(struct request *request, uint32_t made, uint16_t statuses,
                                       struct page *page);

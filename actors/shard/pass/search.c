@@ -1,5 +1,5 @@
-/* Searching. Texts of 32 passes lie in one row: if q is nowhere in it, that is all there is to do. Long texts have rows
- * of their own. A search ends when its caller has given it up, so that it holds nobody up for long. */
+/* Searching. Texts of 32 passes lie in one row, and a row that does not contain q is done. Long texts have rows of their own.
+ * A search ends early when its caller has given up, so that it does not delay others. */
 #include "actors/shard/pass/search.h"
 #include "actors/shard/list/text_search.h"
 
@@ -13,7 +13,7 @@
 
 bool counters_may_hold(struct span q, const struct tally *tally)
 {
-	bool too_long = q.size > 1 && q.size > tally->width; /* 0 needs one */
+	bool too_long = q.size > 1 && q.size > tally->width; /* the width does not include a balance of 0 */
 	return q.size && !too_long && digits_read(q).possible;
 }
 
@@ -23,8 +23,8 @@ struct counters {
 	struct digits digits;
 	uint32_t      templates;
 	const bool   *counts;      /* templates + 1 of them, by number: has it a counter? */
-	uint32_t      known_count; /* no more than the longest counter there was */
-	uint8_t      *known;       /* of balances from 0 on: do they hold q? */
+	uint32_t      known_count; /* a power of ten, at most COUNTERS_KNOWN */
+	uint8_t      *known;       /* for balances from 0 on: do they contain q? */
 };
 
 static enum err know_counters(struct request *request, uint32_t width, struct counters *counters)
@@ -40,7 +40,7 @@ static enum err know_counters(struct request *request, uint32_t width, struct co
 
 enum { TEMPLATES_FEW = 16 };
 
-/* Templates of passes, by number: of an account with many, most may be of none, and were never read. */
+/* Marks the templates that passes have. An account may have many templates without passes; they are not read. */
 static void note_used(const struct columns *columns, uint32_t made, bool *used, uint32_t count)
 {
 	uint32_t last = 0;
@@ -86,7 +86,7 @@ static enum err counters_begin(struct request *request, struct span q, const str
 	return know_counters(request, tally.width, counters);
 }
 
-/* Digits are taken off until it is one of those that are known. */
+/* Removes digits at the end until the rest is in `known`. */
 static bool large_holds(const struct counters *counters, int64_t balance)
 {
 	const struct digits *digits = &counters->digits;
@@ -108,7 +108,7 @@ static inline bool template_counts(const struct counters *counters, unsigned num
 	return number <= counters->templates && counters->counts[number];
 }
 
-/* The passes of a word of 64 whose counter holds q. Usually all have the same template. */
+/* The passes of a word of 64 whose counter contains q. Usually all have the same template. */
 static uint64_t all_that_hold(const struct counters *counters, const struct hot_columns *of)
 {
 	uint64_t found = 0;
@@ -157,7 +157,7 @@ enum err counters_search(struct request *request, struct span q, const struct co
 /* Texts --------------------------------------------------------------------------------------------------- */
 
 struct search {
-	struct text_search texts; /* first: what search of texts hands around leads back to this */
+	struct text_search texts; /* first: is_in_long_text() casts it back */
 	struct buffer      room, text;
 	struct arena       arena; /* of one body */
 };
@@ -187,7 +187,7 @@ static enum err is_in_body(struct search *search, const struct row_key *key, boo
 	return err;
 }
 
-/* A text of its own row, or of none. */
+/* A text that has its own row, or none: then it is computed from the body. */
 static enum err is_in_long_text(struct text_search *texts, uint32_t number, bool *found)
 {
 	struct search  *search = (struct search *)texts;

@@ -1,5 +1,5 @@
-/* Selecting passes, by number, which is the order of creation: bounds on created_at are bounds on numbers. What is left by
- * their statuses is held against the times of updates, and searched. */
+/* Selecting passes by number. Numbers are in order of creation, so bounds on created_at are bounds on numbers. Passes selected
+ * by status are then filtered by time of update, and searched. */
 #include "actors/shard/pass/select.h"
 
 #include "actors/shard/pass/search.h"
@@ -20,7 +20,7 @@ bool filter_is_plain(const struct pass_filter *filter)
 uint16_t filter_statuses(const struct pass_filter *filter)
 {
 	unsigned all = (1u << STATUS_DELETED) - 1, statuses = filter->statuses ? filter->statuses : all;
-	bool     deleted = filter->with_deleted && statuses >> PASS_DEACTIVATED & 1; /* as which they count */
+	bool     deleted = filter->with_deleted && statuses >> PASS_DEACTIVATED & 1; /* their status */
 	return (uint16_t)(statuses | (deleted ? all << STATUS_DELETED : 0));
 }
 
@@ -78,7 +78,7 @@ static uint64_t updated_in_time(const struct columns *columns, const struct pass
 	return mask;
 }
 
-/* By the times of updates, of those that are selected. */
+/* Keeps the selected passes whose time of update is in the range. */
 static void sweep_columns(struct sweep *sweep, const struct columns *columns)
 {
 	struct selection *selection = sweep->selection;
