@@ -100,7 +100,7 @@ enum err answer_shown(const struct exchange *exchange, enum err err)
 /* Logged as info, since the client can retry. The shard or the supervisor logs the cause. */
 static void log_unknown(const struct exchange *exchange, enum err err)
 {
-	log_info("unanswered", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
+	log_info("outcome_unknown", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
 	         exchange->route ? message_row(exchange->route->message)->name : "none", exchange->shard,
 	         (long long)mono_since(thread_now(exchange->thread), exchange->begun).v,
 	         (int)exchange->id.size, (const char *)exchange->id.at);
@@ -120,12 +120,12 @@ void answer_error_headers(struct exchange *exchange, int status)
 void answer_error(struct exchange *exchange, enum err err, struct span field, struct span message)
 {
 	struct buffer *body = &exchange->thread->body;
-	enum err       told = answer_shown(exchange, err);
-	int            status = err_http(told);
-	if (status == 504) log_unknown(exchange, told);
-	if (told != err) field = message = span_of(NULL, 0);
+	enum err       shown = answer_shown(exchange, err);
+	int            status = err_http(shown);
+	if (status == 504) log_unknown(exchange, shown);
+	if (shown != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
-	json_error(told, message, field, exchange->id, body);
+	json_error(shown, message, field, exchange->id, body);
 	answer_error_headers(exchange, status);
 	answer_text(exchange, status, json_type, buffer_span(body));
 }

@@ -100,7 +100,8 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 		if (child_stopping(&shard->child)) return ERR_STOPPED;
 		if (!is_logged && mono_since(now, began).v > GATE_LOG_MS * US_PER_MS) {
 			is_logged = true;
-			log_info("waits", "for=\"shards that have not finished their start-up checks\"");
+			log_info("start_delayed",
+			         "waits_for=\"shards that have not finished their start-up checks\"");
 		}
 		loop_wait(loop, (dur_us){CHILD_TURN_MS * US_PER_MS});
 		child_look(&shard->child, loop);

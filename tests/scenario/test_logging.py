@@ -218,7 +218,7 @@ def test_a_504_is_logged_with_its_request_id(new_service):
     answer = shop.client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": 1}, headers={"X-Request-Id": 'mine="x"'})
     answer.is_error(504, "OUTCOME_UNKNOWN")
     os.kill(stopped, signal.SIGCONT)
-    (line,) = events(service, "unanswered")
+    (line,) = events(service, "outcome_unknown")
     assert (line["role"], line["level"], line["shard"], line["route"]) == ("http", "info", str(index), "PASS_LOYALTY")
     assert line["request_id"] == 'mine="x"' == answer.json["request_id"]
     assert int(line["us"]) > 5_000_000

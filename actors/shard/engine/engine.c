@@ -141,7 +141,7 @@ static bool receive_frame(struct engine *engine, const struct frame *frame)
 	bool               is_call = frame->kind == FRAME_CALLS, is_of_timer = is_timer(engine, from);
 	if (session && frame->epoch != engine->facts.epoch) session = NULL;
 	if (session && !session_heard(session, engine->now, frame, engine->packet.bytes.size)) {
-		log_warn("false_receipt", "role=%s index=%u", role_text(session->role), session->index);
+		log_warn("receipt_mismatch", "role=%s index=%u", role_text(session->role), session->index);
 		session_close(&engine->sessions, session);
 		session = NULL;
 	}
