@@ -33,21 +33,23 @@ static struct account_table *table_new(uint32_t slots)
 	return table;
 }
 
-/* The slot that the account has, or would get. */
-static uint32_t slot_of(const struct account_table *table, struct account_id id)
+/* The slot that the account has, or would get; *found: the account, or NULL. A reader never loads the slot again: the writer
+ * may put another account into a free one meanwhile. */
+static uint32_t slot_of(const struct account_table *table, struct account_id id, struct cell_account **found)
 {
 	uint64_t hash = (get_le64(id.b) ^ get_le16(id.b + 8)) * UINT64_C(0x9e3779b97f4a7c15);
 	for (uint32_t at = (uint32_t)(hash >> 32) & table->mask;; at = (at + 1) & table->mask) {
-		const struct cell_account *account = atomic_load_explicit(&table->slots[at],
-		                                                          memory_order_acquire);
-		if (!account || (account != &gone && !memcmp(account->id.b, id.b, sizeof id.b))) return at;
+		*found = atomic_load_explicit(&table->slots[at], memory_order_acquire);
+		if (!*found || (*found != &gone && !memcmp((*found)->id.b, id.b, sizeof id.b))) return at;
 	}
 }
 
 struct cell_account *cells_account(const struct cells *cells, struct account_id id)
 {
 	const struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_acquire);
-	return atomic_load_explicit(&table->slots[slot_of(table, id)], memory_order_acquire);
+	struct cell_account        *found;
+	(void)slot_of(table, id, &found);
+	return found;
 }
 
 static enum err grow_lists(struct cells *cells)
@@ -76,7 +78,8 @@ static enum err grow_table(struct cells *cells)
 	for (uint32_t i = 0; i <= table->mask; i++) {
 		struct cell_account *account = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
 		if (!account || account == &gone) continue;
-		uint32_t at = slot_of(fresh, account->id);
+		struct cell_account *none;
+		uint32_t             at = slot_of(fresh, account->id, &none);
 		atomic_store_explicit(&fresh->slots[at], account, memory_order_relaxed);
 	}
 	fresh->taken = cells->account_count;
@@ -88,12 +91,12 @@ static enum err grow_table(struct cells *cells)
 
 struct cell_account *cells_account_made(struct cells *cells, struct account_id id)
 {
-	struct cell_account *account = cells_account(cells, id);
+	struct cell_account *none, *account = cells_account(cells, id);
 	if (account) return account;
 	if (grow_lists(cells) || grow_table(cells) || !(account = calloc(1, sizeof *account))) return NULL;
 	account->id = id;
 	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
-	atomic_store_explicit(&table->slots[slot_of(table, id)], account, memory_order_release);
+	atomic_store_explicit(&table->slots[slot_of(table, id, &none)], account, memory_order_release);
 	table->taken++;
 	cells->account_count++;
 	cells->account_bytes += sizeof *account;
@@ -122,10 +125,12 @@ void cells_account_drop(struct cells *cells, struct cell_account *account)
 {
 	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
 	struct block_rows    *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
+	struct cell_account  *found;
 	if (account->blocks || account->is_listed || account->is_in_round) return;
 	if (!tail_may_go(cells, &account->tail, cells_oldest(cells).commit)) return;
 	tail_drop(cells, &account->tail);
-	atomic_store_explicit(&table->slots[slot_of(table, account->id)], &gone, memory_order_release);
+	atomic_store_explicit(&table->slots[slot_of(table, account->id, &found)], &gone,
+	                      memory_order_release);
 	cells->account_count--;
 	cells->account_bytes -= sizeof *account + room_bytes(rows ? rows->room : 0);
 	free(account->dirty);
