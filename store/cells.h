@@ -75,8 +75,8 @@ void cells_on_id(struct view *writer, const struct write *write);
 void cells_commit(struct cells *cells, uint64_t txn);
 /* The writer, after a commit: lets some blocks go if memory is over its bound, since a slice leaves many that may. */
 void cells_trim(struct cells *cells);
-/* A reader that has begun, and whose view is of transaction `txn`: its mark. False: too many commits have followed; begin
- * again. */
+/* A reader that has begun, and whose view is of transaction `txn`: its mark. False: it may be of a later one, or its
+ * mark is no longer known; begin again. */
 bool cells_mark(const struct cells *cells, uint64_t txn, struct cells_reader *reader, uint64_t *mark);
 
 /* Dirty blocks, for rounds; the writer's. */

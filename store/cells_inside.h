@@ -64,7 +64,11 @@ struct account_list {
 	uint32_t              count;
 };
 
-enum { MOMENTS = 64 };
+/* LMDB has two meta pages, for even transactions and for odd ones. A reader notes the newest transaction and then copies the
+ * roots of the tables from its page. If two commits come in between, it gets the roots of the second under the number of the
+ * first, and LMDB does not notice. As there are two moments, and a commit changes its own before LMDB's page, such a view
+ * finds no mark and begins again. */
+enum { MOMENTS = 2 };
 
 /* A reader's view, while it is under way. */
 struct cells_reader {

@@ -242,7 +242,8 @@ Test(cells, that_changed_too_often_are_no_longer_known_to_an_old_view)
 	cr_expect(equal(&at.now, &model[0][0]));
 }
 
-Test(cells, forget_the_mark_of_an_old_commit)
+/* The view may have the tables of txn + 2: LMDB keeps them where those of `txn` were. */
+Test(cells, have_no_mark_for_a_view_after_two_more_commits)
 {
 	uint64_t             mark, txn = 1000;
 	struct cells_reader *place = cells_reader_take(cells);
@@ -250,11 +251,12 @@ Test(cells, forget_the_mark_of_an_old_commit)
 	cells_commit(cells, txn);
 	cr_expect(cells_mark(cells, txn, place, &mark));
 	cr_expect_not(cells_mark(cells, txn + 1, place, &mark));
-	for (unsigned i = 1; i < MOMENTS; i++)
-		cells_commit(cells, txn + i);
+	cells_commit(cells, txn + 1);
 	cr_expect(cells_mark(cells, txn, place, &mark));
-	cells_commit(cells, txn + MOMENTS);
+	cr_expect(cells_mark(cells, txn + 1, place, &mark));
+	cells_commit(cells, txn + 2);
 	cr_expect_not(cells_mark(cells, txn, place, &mark));
+	cr_expect(cells_mark(cells, txn + 1, place, &mark));
 	cells_reader_give(&place);
 }
 
