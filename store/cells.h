@@ -65,8 +65,9 @@ must_check enum err cells_columns(struct view *view, struct account_id account, 
 must_check enum err cells_apply(struct view *writer, const struct write *write);
 
 /* The index of ids (id_index.h): the number of the newest pass with the id of `key`, a key of PASS_ID whatever its number.
- * False: look it up, and tell cells_learn_id(), which keeps it if the pass is in memory. A view that is not the writer's knows no ids. cells_on_id() is notified of each
- * write of PASS_ID, which may give an id to another pass. */
+ * False: the caller looks it up in PASS_ID, and gives the number to cells_learn_id(), which keeps it if the pass is in
+ * memory. Views of readers know no ids. cells_on_id() is called for each write of PASS_ID, which may give an id to another
+ * pass. */
 bool cells_find_id(struct view *view, struct span key, uint32_t *number);
 void cells_learn_id(struct view *view, struct span key, uint32_t number);
 void cells_on_id(struct view *writer, const struct write *write);

@@ -11,8 +11,8 @@
 
 enum {
 	SLOTS = 16,
-	SPLIT_IDS =
-	    6, /* that a bucket has on average when another one is split: one that waits has twice as many */
+	/* Ids of a bucket on average, at which the next one is split. One that is not split yet has twice as many. */
+	SPLIT_IDS = 6,
 	SEGMENT_BYTES = 2 << 20,
 	BUCKETS_A_SEGMENT = SEGMENT_BYTES / (SLOTS * 4),
 	BUCKETS_FIRST = 64,

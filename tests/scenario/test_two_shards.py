@@ -76,7 +76,7 @@ class Held:
         self.place = os.open(places.shard(service, 1), os.O_RDONLY)
         fcntl.flock(self.place, fcntl.LOCK_EX)
         service.start(wait=False)
-        wait_for(lambda: self.logged("waits"), 5, "shard 0 to wait")
+        wait_for(lambda: self.logged("start_delayed"), 5, "shard 0 to wait")
         assert places.difference(self.before, places.tree(service.data)) == []
 
     def logged(self, event):
@@ -106,7 +106,7 @@ def test_a_stop_while_a_shard_waits_for_the_other(origin_of_two, moved_two):
     holds_everything(origin_of_two, moved_two)
 
 
-@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "told"])
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
 def test_a_shard_that_waits_for_the_other_ends(origin_of_two, moved_two, sig):
     held = Held(moved_two)
     moved_two.expect_log("event=died")

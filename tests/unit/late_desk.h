@@ -36,15 +36,6 @@ static enum err open_at(const struct test_dir *at)
 	return store_open(&place, (wall_us){1}, &store, &report);
 }
 
-/* One command as one durable record. */
-static void save_writes(const struct writes *writes)
-{
-	cr_assert_eq(store_apply(store, writes), OK);
-	shop_submit(store, (wall_us){1});
-	shop_settle(store);
-	arena_reset(&arena);
-}
-
 static void make_passes(void)
 {
 	for (uint32_t i = 0; i < PASSES;) {
@@ -53,7 +44,7 @@ static void make_passes(void)
 		for (unsigned k = 0; k < 10; k++, i++)
 			cr_assert_eq(hot_add(view, account, i, &(struct hot){.status = 2, .template = 1}),
 			             OK);
-		save_writes(&writes);
+		shop_save_writes(store, &writes, &arena);
 	}
 }
 
@@ -78,7 +69,7 @@ static void add_points_often(uint32_t number, int64_t points, unsigned times)
 	}
 	model[number] = after.balance;
 	cr_assert_eq(hot_put(view, &at, &after), OK);
-	save_writes(&writes);
+	shop_save_writes(store, &writes, &arena);
 }
 
 static inline void add_points(uint32_t number, int64_t points)

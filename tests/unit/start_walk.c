@@ -70,14 +70,6 @@ static enum err open_at(const struct test_dir *at)
 	return store_open(&place, (wall_us){1}, &store, &report);
 }
 
-static void save_writes(const struct writes *writes)
-{
-	cr_assert_eq(store_apply(store, writes), OK);
-	shop_submit(store, (wall_us){1});
-	shop_settle(store);
-	arena_reset(&arena);
-}
-
 static uint64_t events; /* ledger rows */
 
 static void put_event(struct view *view, uint32_t number, enum ledger_what what)
@@ -96,7 +88,7 @@ static void add_points(uint32_t number)
 	after.balance += POINTS;
 	put_event(view, number, LEDGER_LOYALTY);
 	cr_assert_eq(hot_put(view, &at, &after), OK);
-	save_writes(&writes);
+	shop_save_writes(store, &writes, &arena);
 }
 
 /* `copy`: as a kill leaves it. The tables have no points: the journal alone does. */
@@ -110,7 +102,7 @@ static void leave_points_in_the_journal(void)
 		struct view  *view = store_view(store, &writes, &arena);
 		cr_assert_eq(hot_add(view, account, i, &(struct hot){.status = 2, .template = 1}), OK);
 		put_event(view, i, LEDGER_CREATED);
-		save_writes(&writes);
+		shop_save_writes(store, &writes, &arena);
 	}
 	shop_save(store, TABLE_BODY, key_of(1), span_str(marked));
 	cr_assert_eq(store_write_all(store), OK);

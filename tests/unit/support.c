@@ -319,6 +319,14 @@ void shop_save(struct store *store, enum table table, struct span key, struct sp
 	shop_settle(store);
 }
 
+void shop_save_writes(struct store *store, const struct writes *writes, struct arena *arena)
+{
+	must(store_apply(store, writes) == OK);
+	shop_submit(store, (wall_us){1});
+	shop_settle(store);
+	arena_reset(arena);
+}
+
 enum err shop_get(struct store *store, enum table table, struct span key, struct span *value)
 {
 	arena_reset(&shop_arena);

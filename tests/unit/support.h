@@ -76,5 +76,7 @@ void shop_submit(struct store *store, wall_us now);
 void shop_settle(struct store *store);
 /* All three: a record of its own, durable. */
 void shop_save(struct store *store, enum table table, struct span key, struct span value);
+/* Writes of one command as one durable record; resets their arena. */
+void shop_save_writes(struct store *store, const struct writes *writes, struct arena *arena);
 /* The value as the writer sees it, valid until the next call. Returns errors unchanged. */
 enum err shop_get(struct store *store, enum table table, struct span key, struct span *value);
