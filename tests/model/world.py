@@ -191,11 +191,9 @@ class World:
                 name, cls = "account_set", OPERATIONS["account_set"]
                 arguments = {"function": OPERATIONS[name].function or "webhooks", "on": True}
                 arguments["function"] = chance.choice([one for one, on in a.functions.items() if not on])
-            elif name in FACTS and self.in_doubt(self, a):
-                continue
             else:
                 arguments = cls.make(self, a)
-            if arguments is None:
+            if arguments is None or self.depends_on_an_end(a, name, arguments):
                 continue
             op = self.numbered({"who": a.number, "do": name, **arguments})
             ask = cls.ask(self, a, op)
@@ -209,6 +207,13 @@ class World:
                 elif ask.method != "GET" and (dice < 0.06 or self.always_keys):
                     op["key"] = f"k{op['n']}"
             return op
+
+    def depends_on_an_end(self, a, name, arguments):
+        """True if an end is so near that only the service knows whether it passes before this operation."""
+        if name == "again":
+            name, arguments = arguments["op"]["do"], arguments["op"]
+        doubtful = getattr(OPERATIONS[name], "is_doubtful", None)
+        return (name in FACTS and self.in_doubt(self, a)) or bool(doubtful and doubtful(self, a, arguments))
 
     def numbered(self, op):
         self.count += 1
