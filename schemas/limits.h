@@ -31,6 +31,8 @@ enum {
 	JSON_VALUES_MAX = 1 << 19,
 	WEBHOOKS_ACTIVE_MAX = 5, /* document section 8; WEBHOOK_SUBSCRIPTION_LIMIT_REACHED */
 	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one response lists them; likewise */
+	/* pass types, and issuers, of an account, or of the operator: a removal deletes all at once; RESOURCE_CONFLICT */
+	WALLET_CREDENTIALS_MAX = 32,
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */

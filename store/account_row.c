@@ -8,6 +8,7 @@ enum {
 	SWITCH_REWARDS = 1,
 	SWITCH_WEBHOOKS = 2,
 	SWITCH_SUSPENDED = 4,
+	WALLETS_SHIFT = 3, /* the set of wallets that are off */
 	HEAD_BYTES = 21,
 	NAME_BYTES_MAX = 1000,
 	KEY_BYTES = 48
@@ -20,6 +21,7 @@ enum err account_row_read(struct span value, struct account_row *row)
 	    .rewards = value.at[0] & SWITCH_REWARDS,
 	    .webhooks = value.at[0] & SWITCH_WEBHOOKS,
 	    .suspended = value.at[0] & SWITCH_SUSPENDED,
+	    .wallets_off = value.at[0] >> WALLETS_SHIFT & WALLET_BITS_ALL,
 	    .double_scan_window_s = get_le32(value.at + 1),
 	    .rate_limit = get_le32(value.at + 5),
 	    .template_count = get_le32(value.at + 9),
@@ -43,7 +45,7 @@ enum err account_row_put(struct view *view, struct account_id id, const struct a
 	uint8_t        bytes[HEAD_BYTES + NAME_BYTES_MAX];
 	if (row->name.size > NAME_BYTES_MAX) return ERR_TOO_LARGE;
 	bytes[0] = (uint8_t)((row->rewards ? SWITCH_REWARDS : 0) | (row->webhooks ? SWITCH_WEBHOOKS : 0) |
-	                     (row->suspended ? SWITCH_SUSPENDED : 0));
+	                     (row->suspended ? SWITCH_SUSPENDED : 0) | row->wallets_off << WALLETS_SHIFT);
 	put_le32(bytes + 1, row->double_scan_window_s);
 	put_le32(bytes + 5, row->rate_limit);
 	put_le32(bytes + 9, row->template_count);

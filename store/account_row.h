@@ -1,14 +1,17 @@
 #pragma once
 #include "schemas/clock.h"
 #include "schemas/ids.h"
+#include "schemas/wallet/kind.h"
 #include "store/view.h"
 
 /* An account's facts and its API keys. Errors: as view.h.
- * ACCOUNT row, little-endian: switches u8 (1 rewards, 2 webhooks, 4 suspended) | double_scan_window_seconds u32 |
+ * ACCOUNT row, little-endian: switches u8 (1 rewards, 2 webhooks, 4 suspended, 8 no Apple wallet, 16 no
+ * Google wallet) | double_scan_window_seconds u32 |
  * rate_limit u32 (requests/s, 0 = none) | templates made u32 | created i64 | name.
  * KEY row: SHA-256 of the secret, 32 | created i64 | revoked i64 (0: valid). */
 struct account_row {
 	bool        rewards, webhooks, suspended;
+	uint8_t     wallets_off; /* WALLET_BIT(kind) of those that are switched off */
 	uint32_t    double_scan_window_s;
 	uint32_t    rate_limit;
 	uint32_t    template_count; /* their numbers are 1 to this */

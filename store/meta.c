@@ -7,6 +7,7 @@ static const struct span clock_offset = {(const uint8_t *)"clock_offset", 12};
 static const struct span erased = {(const uint8_t *)"erased", 6};
 static const struct span segment_begun = {(const uint8_t *)"segment_begun", 13};
 static const struct span issuer_paused = {(const uint8_t *)"issuer_paused", 13};
+static const struct span wallets = {(const uint8_t *)"wallets", 7};
 
 /* NULL: absent. */
 static enum err get(struct view *view, struct span name, size_t size, const uint8_t **value)
@@ -72,4 +73,18 @@ enum err issuer_paused_put(struct view *view, bool paused)
 {
 	uint8_t value = paused;
 	return write_put(view_writes(view), TABLE_META, issuer_paused, span_of(&value, 1));
+}
+
+enum err wallets_get(struct view *view, unsigned *kinds)
+{
+	const uint8_t *value;
+	enum err       err = get(view, wallets, 1, &value);
+	*kinds = value ? *value : 0;
+	return err;
+}
+
+enum err wallets_put(struct view *view, unsigned kinds)
+{
+	uint8_t value = (uint8_t)kinds;
+	return write_put(view_writes(view), TABLE_META, wallets, span_of(&value, 1));
 }

@@ -40,6 +40,7 @@ struct shard_facts {
 	struct token_keys    tokens;                        /* make download links */
 	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* encrypts the secrets of subscriptions */
 	uint8_t              erased_key[SECRET_KEY_BYTES];  /* hashes the ids of erased passes */
+	uint8_t              wallet_key[SECRET_KEY_BYTES];  /* encrypts the keys of credentials for wallets */
 	uint32_t             idempotency_keys;              /* kept per account */
 	struct address_rules url_rules;                     /* the operator's exceptions for URLs */
 
@@ -48,8 +49,9 @@ struct shard_facts {
 	enum clean_mark tables_found; /* at the start */
 	bool            tables_rebuilt;
 
-	atomic_bool          issuer_paused, issuer_up;
-	atomic_int           room; /* enum disk_level */
+	atomic_bool issuer_paused, issuer_up;
+	atomic_uint wallets; /* WALLET_BIT(kind): kinds for which this server ever had a credential */
+	atomic_int  room;    /* enum disk_level */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
 	atomic_uint_fast64_t memory_bytes, evictions; /* of passes in memory: as in store_counters() */
 	uint64_t             memory_bound;

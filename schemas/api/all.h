@@ -15,5 +15,6 @@
 #include "schemas/api/subscription.h"
 #include "schemas/api/system.h"
 #include "schemas/api/template.h"
+#include "schemas/api/wallet.h"
 
 /* The argument ids of every operation, for the tables that are made of all of them. */

@@ -2,6 +2,7 @@
  * accepted value is written again so that it reads the same, and the counts and bounds of a hot row match its
  * passes. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/hot_model.h"
 #include "tests/unit/support.h"
 
 #include "schemas/body.h"
@@ -28,8 +29,7 @@
 #include "store/tally.h"
 #include "store/template_state.h"
 #include "store/text.h"
-
-enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
+#include "store/wallet_credential.h"
 
 static struct scratch          s;
 static const struct account_id account = {{7, 1}};
@@ -93,6 +93,7 @@ static void check_account(struct span bytes)
 	if (err || (err = account_row_put(s.view, account, &row)) == ERR_TOO_LARGE) return;
 	must(err == OK && account_row_get(s.view, account, &again) == OK);
 	must(row.suspended == again.suspended && row.rewards == again.rewards);
+	must(row.wallets_off == again.wallets_off);
 	must(row.rate_limit == again.rate_limit && row.template_count == again.template_count);
 	must(span_equal(row.name, again.name) && row.created.v == again.created.v);
 }
@@ -305,6 +306,21 @@ static void check_template_state(struct span bytes)
 	must(again.state == use.state && again.passes == use.passes);
 }
 
+static void check_wallet_credential(struct span bytes)
+{
+	struct wallet_credential row = {.number = 0}, again;
+	uint64_t                 number;
+	enum err                 err = wallet_current_read(bytes, &number);
+	must(err == ERR_DAMAGED || (!err && number));
+	err = wallet_credential_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	buffer_clear(&packed);
+	wallet_credential_write(&row, &packed);
+	must(span_equal(buffer_span(&packed), bytes));
+	must(wallet_credential_read(buffer_span(&packed), &again) == OK && wallet_number(again.name));
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -400,74 +416,23 @@ static void check_cleanup(struct span bytes)
 	must(!memcmp(again.state, row.state, row.state_size));
 }
 
-/* The model ----------------------------------------------------------------------------------------------- */
-
-static struct hot model[MODEL_PASSES];
-static uint32_t   made;
-
-static struct hot change_of(struct supply *supply, struct hot hot)
-{
-	uint8_t what = supply_byte(supply);
-	if (what & 1) hot.balance += (int16_t)supply_number(supply, 2);
-	if (what & 2) hot.status = supply_byte(supply) % HOT_COUNT_DELETED;
-	if (what & 4) hot.flags = supply_byte(supply) & (HOT_DELETED | HOT_REINSTALL_BLOCKED);
-	if (what & 8) hot.updated.v = supply_integer(supply);
-	if (what & 16) hot.ledger_head = supply_number(supply, 8);
-	if (what & 32) hot.scan_count++, hot.last_scan.v = supply_integer(supply);
-	return hot;
-}
-
-static bool same_pass(const struct hot *a, const struct hot *b)
-{
-	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
-	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
-	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
-	       a->ledger_head == b->ledger_head;
-}
-
-static void check_row(uint32_t first)
-{
-	struct hot_at at;
-	uint8_t       counts[HOT_COUNTS] = {0};
-	for (uint32_t number = first; number < made && number < first + HOT_PASSES; number++) {
-		must(hot_get(s.view, account, number, &at) == OK && same_pass(&at.now, &model[number]));
-		counts[hot_count(&at.now)]++;
-		counts[HOT_COUNT_USED]++;
-	}
-	must(!memcmp(at.counts, counts, sizeof counts));
-}
-
 static void check_commands(struct span bytes)
 {
-	struct supply supply = {bytes};
-	struct hot_at at;
-	made = 0;
-	for (unsigned i = 0; i < STEPS_MAX && supply.left.size; i++) {
-		uint8_t which = supply_byte(&supply);
-		if (!made || (which < 96 && made < MODEL_PASSES)) {
-			model[made] = change_of(&supply, (struct hot){.status = 2, .template = which});
-			must(hot_add(s.view, account, made, &model[made]) == OK);
-			must(hot_add(s.view, account, made, &model[made]) != OK); /* numbers have no gaps */
-			made++;
-			continue;
-		}
-		uint32_t number = which % made;
-		must(hot_get(s.view, account, number, &at) == OK);
-		model[number] = change_of(&supply, model[number]);
-		must(hot_put(s.view, &at, &model[number]) == OK);
-	}
-	for (uint32_t first = 0; first < made; first += HOT_PASSES)
-		check_row(first);
+	hot_model_check(s.view, account, bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+	/* clang-format off */
 	static void (*const checks[])(struct span bytes) = {
-	    check_hot_row,  check_tally,        check_ledger,      check_account,    check_body,
-	    check_commands, check_subscription, check_issuing,     check_image,      check_card,
-	    check_rule,     check_reward,       check_entitlement, check_redemption, check_scans,
-	    check_reader,   check_notification, check_notices,     check_audience,   check_template_state,
-	    check_delivery, check_delivery_end, check_idempotency, check_texts,      check_cleanup};
+	    check_hot_row, check_tally, check_ledger, check_account, check_body,
+	    check_commands, check_subscription, check_issuing, check_image, check_card,
+	    check_rule, check_reward, check_entitlement, check_redemption, check_scans,
+	    check_reader, check_notification, check_notices, check_audience, check_template_state,
+	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
+	    check_wallet_credential,
+	};
+	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

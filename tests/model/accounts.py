@@ -54,7 +54,7 @@ class account_rename:
 
 def shown(a):
     return {"account_id": a.id, "name": a.name, **a.functions, "suspended": a.suspended,
-            "double_scan_window_seconds": a.window, "rate_limit": 0, "created_at": a.created}
+            "double_scan_window_seconds": a.window, "rate_limit": 0, "wallet": "on", "created_at": a.created}
 
 
 class Key:

@@ -10,7 +10,7 @@ from shop import new_id
 from test_passes import TIME
 
 ACCOUNT = {"account_id", "name", "rewards", "webhooks", "suspended", "double_scan_window_seconds", "rate_limit",
-           "created_at"}
+           "wallet", "created_at"}
 
 
 def test_an_account_is_created_shown_and_listed(service):
@@ -22,7 +22,7 @@ def test_an_account_is_created_shown_and_listed(service):
     assert set(shown) == ACCOUNT and TIME.match(shown["created_at"])
     assert {**shown, "created_at": ""} == {
         "account_id": made["account_id"], "name": "Café \"Ünï\" 日本", "rewards": False, "webhooks": False,
-        "suspended": False, "double_scan_window_seconds": 10, "rate_limit": 0, "created_at": ""}
+        "suspended": False, "double_scan_window_seconds": 10, "rate_limit": 0, "wallet": "on", "created_at": ""}
     others = [service.cli("account", "create", "--name", "x")["account_id"] for _ in range(4)]
     listed = service.cli("account", "list")
     assert shown in listed
@@ -39,6 +39,8 @@ def test_settings_of_an_account(service):
             (["--webhooks", "off"], "webhooks", False), (["--suspended", "on"], "suspended", True),
             (["--suspended", "off"], "suspended", False), (["--rate-limit", "250"], "rate_limit", 250),
             (["--rate-limit", "0"], "rate_limit", 0),
+            (["--wallet", "off"], "wallet", "off"), (["--wallet", "apple"], "wallet", "apple"),
+            (["--wallet", "google"], "wallet", "google"), (["--wallet", "on"], "wallet", "on"),
             (["--double-scan-window", "30s"], "double_scan_window_seconds", 30),
             (["--double-scan-window", "2h"], "double_scan_window_seconds", 7200),
             (["--double-scan-window", "0s"], "double_scan_window_seconds", 0)]:

@@ -3,8 +3,10 @@
 #include "tests/unit/support.h"
 
 #include "store/card.h"
+#include "store/db_inside.h"
 #include "store/reader_row.h"
 #include "store/subscription.h"
+#include "store/wallet_credential.h"
 
 #include <criterion/criterion.h>
 
@@ -38,18 +40,29 @@ static void expect_bytes(const char *what, struct span got, struct span want)
 		             want.at[i]);
 }
 
+/* The first row, or the one behind it; of a value in parts the whole. */
+static enum err read_row(enum table table, bool first, struct view_row *row)
+{
+	static struct buffer room;
+	struct span          begin = span_of("", 1);
+	if (table_kind(table) == KIND_PARTED)
+		return first ? view_parted_from(s.view, table, begin, &room, row)
+		             : view_parted_next(s.view, table, &room, row);
+	return first ? view_from(s.view, table, begin, row) : view_next(s.view, table, row);
+}
+
 /* All committed rows of the table. */
 static void expect_rows(enum table table, const struct golden *rows, size_t count)
 {
 	struct view_row row;
 	char            what[48];
-	enum err        err = view_from(s.view, table, span_of("", 1), &row);
+	enum err        err = read_row(table, true, &row);
 	for (size_t i = 0; i < count; i++) {
 		snprintf(what, sizeof what, "table %d, row %zu", table, i);
 		cr_assert_eq(err, OK, "%s is missing", what);
 		expect_bytes(what, row.key, rows[i].key);
 		expect_bytes(what, row.value, rows[i].value);
-		err = view_next(s.view, table, &row);
+		err = read_row(table, false, &row);
 	}
 	cr_expect_eq(err, ERR_NOT_FOUND, "table %d: more than %zu rows", table, count);
 }
@@ -201,4 +214,57 @@ Test(row_bytes, subscriptions)
 	cr_assert_eq(subscription_del(s.view, account, paused.id), OK);
 	scratch_save(&s);
 	EXPECT_NONE(SUBSCRIPTION);
+}
+
+/* Wallets ------------------------------------------------------------------------------------------------- */
+
+Test(row_bytes, wallet_credentials)
+{
+	struct wallet_credential apple = {.account = account,
+	                                  .kind = WALLET_APPLE,
+	                                  .number = 0x2122232425262728,
+	                                  .generation = 0x31323334,
+	                                  .warnings = 1,
+	                                  .put = early,
+	                                  .not_before = early,
+	                                  .not_after = late,
+	                                  .issuer_not_after = late,
+	                                  .rests_until = early,
+	                                  .rest_s = 60,
+	                                  .name = span_str("pass.a"),
+	                                  .owner = span_str("TEAM"),
+	                                  .key_id = span_str("KEY"),
+	                                  .certificate = span_str("cert"),
+	                                  .issuer = span_str("wwdr"),
+	                                  .last_error = span_str("no"),
+	                                  .sealed = span_str("sealed")};
+	struct wallet_credential google = {.account = account,
+	                                   .kind = WALLET_GOOGLE,
+	                                   .number = 1,
+	                                   .generation = 1,
+	                                   .name = span_str("33"),
+	                                   .owner = span_str("a@b"),
+	                                   .token_uri = span_str("https://t"),
+	                                   .sealed = span_str("S")};
+	cr_assert_eq(wallet_credential_put(s.view, &apple), OK);
+	cr_assert_eq(wallet_current_put(s.view, account, WALLET_APPLE, apple.number), OK);
+	cr_assert_eq(wallet_credential_put(s.view, &google), OK);
+	cr_assert_eq(wallet_current_put(s.view, account, WALLET_GOOGLE, 1), OK);
+	scratch_save(&s);
+#define EARLY "\x08\7\6\5\4\3\2\1"
+#define LATE  "\x18\x17\x16\x15\x14\x13\x12\x11"
+#define NEVER "\0\0\0\0\0\0\0\0"
+	EXPECT(WALLET_CREDENTIAL, ROW("\1\0\0\0\0\0\0\0\0", "\1\x28\x27\x26\x25\x24\x23\x22\x21"),
+	       ROW("\1\x21\x22\x23\x24\x25\x26\x27\x28",
+	           "\1\1\x34\x33\x32\x31" EARLY EARLY LATE LATE EARLY "\x3c\0\0\0"
+	           "\6\0\4\0\3\0\4\0\4\0\0\0\2\0\6\0pass.aTEAMKEYcertwwdrnosealed"),
+	       ROW("\2\0\0\0\0\0\0\0\0", "\1\1\0\0\0\0\0\0\0"),
+	       ROW("\2\0\0\0\0\0\0\0\1", "\1\0\1\0\0\0" NEVER NEVER NEVER NEVER NEVER "\0\0\0\0"
+	                                 "\2\0\3\0\0\0\0\0\0\0\x09\0\0\0\1\0"
+	                                 "33a@bhttps://tS"));
+	cr_assert_eq(wallet_credential_del_all(s.view, account, WALLET_APPLE), OK);
+	scratch_save(&s);
+	cr_assert_eq(wallet_credential_del_all(s.view, account, WALLET_GOOGLE), OK);
+	scratch_save(&s);
+	EXPECT_NONE(WALLET_CREDENTIAL);
 }

@@ -88,6 +88,16 @@ static enum err pass_generations(struct request *request)
 	return err;
 }
 
+static enum err take_wallet(const msgpack_object *argument, struct account_row *row, struct outcome *outcome)
+{
+	unsigned on;
+	if (!arg_present(argument)) return OK;
+	if (!wallet_setting_read(arg_span(argument), &on))
+		return refuse(outcome, REASON(WANTED, "wallet", .wanted = "on, off, apple or google"));
+	row->wallets_off = (uint8_t)(WALLET_BITS_ALL & ~on);
+	return OK;
+}
+
 enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
@@ -99,7 +109,8 @@ enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 	row.double_scan_window_s = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_double_scan_window_seconds],
 	                                                 row.double_scan_window_s);
 	row.rate_limit = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_rate_limit], row.rate_limit);
-	enum err err = request->account->row.webhooks && !row.webhooks ? pass_generations(request) : OK;
+	enum err err = take_wallet(&args[ARG_ACCOUNT_SET_wallet], &row, outcome);
+	if (!err && request->account->row.webhooks && !row.webhooks) err = pass_generations(request);
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;

@@ -14,5 +14,6 @@ void account_pack(struct account_id id, const struct account_row *row, msgpack_p
 	MEMBER_ALWAYS(suspended, BOOLEAN, row->suspended);
 	MEMBER_ALWAYS(double_scan_window_seconds, INTEGER, row->double_scan_window_s);
 	MEMBER_ALWAYS(rate_limit, INTEGER, row->rate_limit);
+	MEMBER_ALWAYS(wallet, STRING, wallet_setting_text(WALLET_BITS_ALL & ~row->wallets_off));
 	MEMBER_ALWAYS(created_at, TIME, row->created);
 }

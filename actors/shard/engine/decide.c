@@ -5,6 +5,7 @@
 #include "actors/rt/log.h"
 #include "actors/shard/engine/idempotency.h"
 #include "schemas/api/system.h"
+#include "schemas/api/wallet.h"
 #include "schemas/json.h"
 
 /* Is this command executed once, even if it is sent several times? */
@@ -164,6 +165,9 @@ static void note_settings(struct engine *engine, const struct request *request)
 	const msgpack_object *args = request->args;
 	if (request->call->message == MSG_ISSUER_SET)
 		atomic_store(&engine->facts.issuer_paused, arg_boolean(&args[ARG_ISSUER_SET_paused], false));
+	if (request->call->message == MSG_WALLET_MARK)
+		atomic_fetch_or(&engine->facts.wallets,
+		                (unsigned)arg_integer(&args[ARG_WALLET_MARK_kinds], 0));
 	if (request->call->message == MSG_CLOCK_SET) {
 		engine_set_clock(engine, arg_integer(&args[ARG_CLOCK_SET_offset], 0));
 		cleaning_soon(&engine->cleaning);

@@ -24,7 +24,8 @@ static enum err begin_clock(struct engine *engine, struct view *view)
 
 enum err engine_open(struct engine *engine, struct store *store, struct channel *channel)
 {
-	bool paused;
+	bool     paused;
+	unsigned wallets;
 	engine->store = store;
 	engine->facts.snapshotter = store_snapshotter(store);
 	engine->facts.sync_times = store_sync_times(store);
@@ -35,6 +36,8 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	if (err) return err;
 	atomic_store(&engine->facts.issuer_paused, paused);
 	struct view *view = store_view(store, NULL, &engine->arena);
+	if ((err = wallets_get(view, &wallets))) return err;
+	atomic_store(&engine->facts.wallets, wallets);
 	if ((err = queue_load(&engine->deliveries, view, LEASES_MAX / engine->facts.shards, time_mono())))
 		return err;
 	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))

@@ -1,0 +1,24 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "store/wallet_credential.h"
+
+/* What an account's wallets work with: its setting, and the credentials that serve it. Its own credentials come before
+ * the operator's. Point reads: also after staged writes. Errors: as view.h, and those named. */
+
+/* Is this kind of wallet switched on for the account? It works only if a credential serves it, too. */
+bool wallet_is_on(const struct account_row *account, enum wallet_kind kind);
+
+/* The credential that makes the account's new passes, also one that has expired or rests. Errors: ERR_NOT_FOUND: none. */
+must_check enum err wallet_credential_now(struct view *view, struct account_id account, enum wallet_kind kind,
+                                          struct wallet_credential *row);
+
+/* The credential of a pass type or issuer, by its number, for what was made with it before: in its newest generation.
+ * Errors: ERR_NOT_FOUND: none. */
+must_check enum err wallet_credential_of(struct view *view, struct account_id account, enum wallet_kind kind,
+                                         uint64_t number, struct wallet_credential *row);
+
+/* Has it ended, or rests it, at that moment of service time? */
+bool wallet_credential_ended(const struct wallet_credential *row, wall_us now);
+bool wallet_credential_rests(const struct wallet_credential *row, wall_us now);
+/* When it ends: the earlier of its certificates' ends; INT64_MAX: never. */
+wall_us wallet_credential_end(const struct wallet_credential *row);

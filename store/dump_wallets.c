@@ -1,0 +1,40 @@
+/* Values of the tables of wallets. */
+#include "store/dump_inside.h"
+
+#include "store/wallet_credential.h"
+
+static bool show_current(struct buffer *out, struct span value)
+{
+	uint64_t number;
+	if (wallet_current_read(value, &number)) return false;
+	dump_count(out, "current", number);
+	return true;
+}
+
+/* Certificates are public, but long and of no use here. */
+bool dump_wallet_credential(struct buffer *out, struct span key, struct span value)
+{
+	struct wallet_credential row;
+	size_t                   account = sizeof row.account;
+	struct span rest = span_of(key.at + account, key.size < account ? 0 : key.size - account);
+	if (!wallet_key_read(rest, &row.kind, &row.number)) return false;
+	if (!row.number) return show_current(out, value);
+	if (wallet_credential_read(value, &row)) return false;
+	dump_span(out, "name", row.name);
+	dump_span(out, "owner", row.owner);
+	dump_count(out, "generation", row.generation);
+	dump_count(out, "warnings", row.warnings);
+	dump_time(out, "put", row.put);
+	dump_time(out, "not_before", row.not_before);
+	dump_time(out, "not_after", row.not_after);
+	dump_time(out, "issuer_not_after", row.issuer_not_after);
+	dump_time(out, "rests_until", row.rests_until);
+	dump_count(out, "rest_s", row.rest_s);
+	dump_span(out, "key_id", row.key_id);
+	dump_count(out, "certificate_bytes", row.certificate.size);
+	dump_count(out, "issuer_bytes", row.issuer.size);
+	dump_span(out, "token_uri", row.token_uri);
+	dump_span(out, "last_error", row.last_error);
+	dump_hidden(out, "keys", row.sealed.size);
+	return true;
+}
