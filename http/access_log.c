@@ -95,7 +95,7 @@ static void log_stalled(struct access_log *log, int error)
 {
 	if (log->is_stalled || error == EAGAIN) return;
 	log->is_stalled = true;
-	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path, strerror(error));
+	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path, log_file_error(error));
 }
 
 static void give_up(struct access_log *log, const uint8_t *at, size_t size)

@@ -98,9 +98,9 @@ enum err answer_shown(const struct exchange *exchange, enum err err)
 }
 
 /* Logged as info, since the client can retry. The shard or the supervisor logs the cause. */
-static void log_unknown(const struct exchange *exchange, enum err err)
+static void log_unknown(const struct exchange *exchange)
 {
-	log_info("outcome_unknown", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
+	log_info("outcome_unknown", "route=%s shard=%u us=%lld request_id=%.*s",
 	         exchange->route ? message_row(exchange->route->message)->name : "none", exchange->shard,
 	         (long long)mono_since(thread_now(exchange->thread), exchange->begun).v,
 	         (int)exchange->id.size, (const char *)exchange->id.at);
@@ -122,7 +122,7 @@ void answer_error(struct exchange *exchange, enum err err, struct span field, st
 	struct buffer *body = &exchange->thread->body;
 	enum err       shown = answer_shown(exchange, err);
 	int            status = err_http(shown);
-	if (status == 504) log_unknown(exchange, shown);
+	if (status == 504) log_unknown(exchange);
 	if (shown != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
 	json_error(shown, message, field, exchange->id, body);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,4 +29,9 @@ bool log_file_check(const char *path)
 	}
 	if (fd >= 0) close(fd);
 	return fd >= 0;
+}
+
+const char *log_file_error(int error)
+{
+	return error == ENXIO ? "a pipe that no process reads" : strerror(error);
 }

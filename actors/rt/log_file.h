@@ -7,3 +7,6 @@ int log_file_open(const char *path);
 
 /* Would that succeed? A file created for the check is removed again. False: errno has the reason. */
 bool log_file_check(const char *path);
+
+/* What `errno` means for such a file, in words. */
+const char *log_file_error(int error);

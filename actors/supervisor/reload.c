@@ -117,7 +117,7 @@ static enum err judge_access_log(const struct options *now, const struct options
 
 	if (!path || !strcmp(path, "-") || (now->access_log && !strcmp(path, now->access_log))) return OK;
 	if (log_file_check(path)) return OK;
-	snprintf(outcome->why, sizeof outcome->why, "--access-log %.120s: %s.", path, strerror(errno));
+	snprintf(outcome->why, sizeof outcome->why, "--access-log %.120s: %s.", path, log_file_error(errno));
 	return ERR_BAD_OPTION;
 }
 

@@ -75,7 +75,7 @@ static enum err settle_memory(struct options *options, uint32_t shards)
 static enum err check_access_log(const char *path)
 {
 	if (!path || !strcmp(path, "-") || log_file_check(path)) return OK;
-	log_fatal("bad_option", "option=--access-log file=\"%s\" error=\"%s\"", path, strerror(errno));
+	log_fatal("bad_option", "option=--access-log file=\"%s\" error=\"%s\"", path, log_file_error(errno));
 	return ERR_BAD_OPTION;
 }
 

@@ -217,6 +217,9 @@ def test_a_log_file_that_cannot_be_opened_is_refused(new_service):
     assert "No such file or directory" in refused(service, service.home / "none" / "access")
     service = new_service(start=False)
     assert "Is a directory" in refused(service, service.home)
+    service = new_service(start=False)
+    os.mkfifo(pipe := service.home / "pipe")
+    assert "a pipe that no process reads" in refused(service, pipe)
 
 
 def test_a_refused_start_leaves_no_file(new_service):

@@ -417,6 +417,20 @@ Test(frame, absent_arguments_give_the_fallback)
 	cr_expect_eq(arg_span(&nil).size, 0);
 }
 
+Test(frame, an_id_is_read_from_its_text_or_names_nothing)
+{
+	const char           text[] = "0123e4567-e89b-42d3-a456-426614174000";
+	struct uuid          id, want;
+	const msgpack_object whole = {.type = MSGPACK_OBJECT_STR, .via.str = {36, text + 1}};
+	const msgpack_object cut = {.type = MSGPACK_OBJECT_STR, .via.str = {35, text + 1}};
+	const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+	cr_assert(uuid_read(span_of(text + 1, 36), &want));
+	cr_assert_eq(arg_uuid(&whole, &id), OK);
+	cr_expect_arr_eq(&id, &want, sizeof id);
+	cr_expect_eq(arg_uuid(&cut, &id), ERR_NOT_FOUND);
+	cr_expect_eq(arg_uuid(&nil, &id), ERR_NOT_FOUND);
+}
+
 Test(frame, warm_buffers_are_not_allocated_again)
 {
 	for (int i = 0; i < 64; i++)
