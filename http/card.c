@@ -2,7 +2,7 @@
  * in the template's order, the counter first and large. Fields that the template no longer has come last, under their keys. */
 #include "http/card.h"
 
-#include "http/colour.h"
+#include "schemas/colour.h"
 #include "http/html.h"
 #include "http/qr.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { MEMBER_BYTES_MAX = 64, KEYS_MAX = 16 }; /* of an unknown key, in a fault; known to an object */
+enum { MEMBER_BYTES_MAX = 64, KEYS_MAX = 32 }; /* of an unknown key, in a fault; known to an object */
 
 static bool wrong_key(struct file_fault *fault, const char *in, struct span name, const char *message)
 {

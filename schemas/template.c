@@ -187,10 +187,10 @@ static bool read_min_balance(const struct json *file, struct template *template,
 
 static bool read_head(const struct json *file, struct template *template, struct file_fault *fault)
 {
-	static const char *const keys[] = {
-	    "pass_template_id", "name",       "loyalty_type", "qr", "name_field",
-	    "fields",           "appearance", "min_balance",  NULL};
-	unsigned loyalty;
+	static const char *const keys[] = {"pass_template_id", "name",   "loyalty_type", "qr",
+	                                   "name_field",       "fields", "appearance",   "min_balance",
+	                                   "wallet",           NULL};
+	unsigned                 loyalty;
 	if (file->kind != JSON_OBJECT) return file_wrong_whole(fault, "file", "A template is a JSON object.");
 	if (!file_knows(file, keys, "", unknown, fault)) return false;
 	if (!read_shown(file, "name", &template->name) || !template->name.size)

@@ -36,7 +36,8 @@ struct template
 const char *loyalty_text(enum loyalty loyalty);
 const char *field_kind_text(enum field_kind kind);
 
-/* Reads a template file's object; spans point into the JSON tree. `*fault` is set on an error only.
+/* Reads a template file's object, except its member `wallet` (wallet/settings.h); spans point into the JSON tree. `*fault` is
+ * set on an error only.
  * Errors: ERR_INVALID_INPUT. */
 must_check enum err template_read(const struct json *file, struct template *template,
                                   struct file_fault *fault);

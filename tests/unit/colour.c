@@ -1,5 +1,5 @@
 /* The ink colour on a background: enough contrast on every one. */
-#include "http/colour.h"
+#include "schemas/colour.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

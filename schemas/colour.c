@@ -1,6 +1,6 @@
 /* Which text colour is readable on a background. The guidelines weight light as the eye does: each channel is made linear
  * (sRGB), green counts most. The contrast is the ratio of both luminances, each plus a little stray light. */
-#include "http/colour.h"
+#include "schemas/colour.h"
 
 #include "schemas/template.h"
 
