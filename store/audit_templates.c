@@ -3,7 +3,8 @@
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
-#include "schemas/template.h"
+#include "schemas/wallet/settings.h"
+#include "store/template_row.h"
 
 #include <stdlib.h>
 
@@ -14,12 +15,16 @@ bool audit_has_template(const struct auditor *auditor, uint32_t number)
 	return number >= 1 && number <= auditor->template_count && auditor->templates[number].is_there;
 }
 
-static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
+static bool is_template(struct auditor *auditor, struct span value, struct arena *arena)
 {
-	static struct template template; /* large; an audit runs on one thread of a process */
-	struct file_fault fault;
-	struct json      *json;
-	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
+	static struct template template;        /* large; an audit runs on one thread of a process */
+	static struct wallet_settings settings; /* likewise */
+	struct file_fault             fault;
+	struct json                  *json;
+	struct template_row           row;
+	if (template_row_read(value, &row) || json_parse(row.text, arena, &json) ||
+	    wallet_template_read(json, &template, &settings, &fault))
+		return false;
 	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner);
 	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
 	return true;

@@ -70,13 +70,6 @@ bool dump_meta(struct buffer *out, struct span key, struct span value)
 
 /* Accounts -------------------------------------------------------------------------------------------------- */
 
-bool dump_json(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	dump_text_of_json(out, "json", value);
-	return value.size > 0;
-}
-
 bool dump_tally(struct buffer *out, struct span key, struct span value)
 {
 	struct tally tally;

@@ -10,6 +10,7 @@
 #include "store/redemption.h"
 #include "store/reward.h"
 #include "store/rule.h"
+#include "store/template_row.h"
 #include "store/template_state.h"
 
 #define ROW(name, type, is_malformed)                                            \

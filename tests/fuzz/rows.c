@@ -27,6 +27,7 @@
 #include "store/scan_row.h"
 #include "store/subscription.h"
 #include "store/tally.h"
+#include "store/template_row.h"
 #include "store/template_state.h"
 #include "store/text.h"
 #include "store/wallet_credential.h"
@@ -295,6 +296,17 @@ static void check_reader(struct span bytes)
 	must(span_equal(again.id, row.id) && span_equal(again.name, row.name));
 }
 
+static void check_template(struct span bytes)
+{
+	struct template_row row, again;
+	enum err            err = template_row_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(template_row_put(s.view, account, 1, &row) == OK);
+	must(template_row_get(s.view, account, 1, &again) == OK);
+	must(again.generation == row.generation && span_equal(again.text, row.text));
+}
+
 static void check_template_state(struct span bytes)
 {
 	struct template_use use, again;
@@ -430,7 +442,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_rule, check_reward, check_entitlement, check_redemption, check_scans,
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
-	    check_wallet_credential,
+	    check_wallet_credential, check_template,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -320,3 +320,42 @@ def test_deleting_one_makes_room_for_another(new_shop):
         made.append(shop.put_template(template_file("none")))
         shop.put_template(template_file("none", pass_template_id=made[-1], name="Beyond a thousand"))
     assert ids(shop) == made and len(set(made)) == 1000
+
+
+def test_settings_for_wallets_are_listed_as_they_were_put(new_shop, service):
+    shop = new_shop()
+    wallet = {"organization": "Café", "header": ["points"], "barcode": None, "changes": {"points": None},
+              "locations": [{"latitude": 19.50, "longitude": -99}], "google": {"notify_balance": True}}
+    shop.put_template(template_file(wallet=wallet))
+    assert service.cli("template", "list", shop.account)[0]["wallet"] == wallet
+
+
+def test_refused_settings_for_wallets_change_nothing(new_shop, service):
+    shop = new_shop()
+    template = shop.put_template(template_file())
+    before = service.cli("template", "list", shop.account)
+    for field, wallet in (("wallet", []), ("wallet.colour", {"colour": 1}), ("wallet.style", {"style": "boardingPass"}),
+                          ("wallet.header[0]", {"header": ["none"]}), ("wallet.changes", {"changes": {"points": "%@%@"}}),
+                          ("wallet.locations[0].latitude", {"locations": [{"latitude": 91, "longitude": 0}]})):
+        error = refusal(shop, template_file(pass_template_id=template, wallet=wallet))
+        assert (error.code, error.field) == ("INVALID_INPUT", field)
+    assert service.cli("template", "list", shop.account) == before
+
+
+def test_the_style_is_fixed_while_a_pass_is_installed(new_shop, service):
+    shop = new_shop()
+    template, other = shop.put_template(template_file()), shop.put_template(template_file())
+    shop.create("ada")
+    shop.create("bob", pass_template_id=other)
+
+    def styled(style, of=template):
+        return template_file(pass_template_id=of, wallet={"style": style})
+
+    shop.put_template(styled("coupon"))
+    service.cli("pass", "event", shop.account, "ada", "installed")
+    assert refused(shop, styled("generic")) == "RESOURCE_CONFLICT"
+    assert refused(shop, template_file(pass_template_id=template)) == "RESOURCE_CONFLICT", "the default is another style"
+    shop.put_template({**styled("coupon"), "name": "Another name"})
+    shop.put_template(styled("generic", other))
+    service.cli("pass", "event", shop.account, "ada", "uninstalled")
+    shop.put_template(styled("generic"))

@@ -119,6 +119,28 @@ enum err account_template(const struct account *account, struct view *view, uint
 	return err;
 }
 
+enum err account_template_wallet(const struct account *account, struct view *view, uint32_t number,
+                                 struct wallet_settings *room, const struct wallet_settings **wallet)
+{
+	const struct account_template *found;
+	enum err                       err = find_template(account, view, number, &found);
+	if (err) return err;
+	*wallet = found->wallet;
+	if (*wallet) return OK;
+	wallet_settings_default(&found->rules, room);
+	*wallet = room;
+	return OK;
+}
+
+enum err account_template_generation(const struct account *account, struct view *view, uint32_t number,
+                                     uint32_t *generation)
+{
+	const struct account_template *found;
+	enum err                       err = find_template(account, view, number, &found);
+	if (!err) *generation = found->generation;
+	return err;
+}
+
 enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
                                  const struct template **template)
 {

@@ -1,6 +1,6 @@
 #pragma once
 #include "schemas/rule.h"
-#include "schemas/template.h"
+#include "schemas/wallet/settings.h"
 #include "store/account_row.h"
 #include "store/subscription.h"
 
@@ -28,8 +28,10 @@ struct account_template {
 	bool        is_deleted; /* and no pass was made of it: nothing else is set */
 	bool        is_retired; /* deleted, but still needed by deleted passes */
 	size_t      bytes;
+	uint32_t    generation; /* of its file */
 	struct template rules;
-	uint8_t text[]; /* what the spans of `rules` point into */
+	struct wallet_settings *wallet; /* its texts lie behind it; NULL: the file has none */
+	uint8_t                 text[]; /* what the spans of `rules` point into */
 };
 
 /* Template n is of[n - 1]; NULL: not read yet. */
@@ -119,6 +121,12 @@ must_check enum err account_template(const struct account *account, struct view 
 /* The same for a new use: ERR_NOT_FOUND also for a template that only deleted passes still need. */
 must_check enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
                                             const struct template **template);
+/* Its settings for wallets, which may be those of a template without any, in `room`; and its generation. As account_template(). */
+must_check enum err account_template_wallet(const struct account *account, struct view *view, uint32_t number,
+                                            struct wallet_settings        *room,
+                                            const struct wallet_settings **wallet);
+must_check enum err account_template_generation(const struct account *account, struct view *view,
+                                                uint32_t number, uint32_t *generation);
 /* The number of the oldest template that is not deleted. May be a range read. Errors: ERR_NOT_FOUND: none. */
 must_check enum err account_first_template(const struct account *account, struct view *view,
                                            uint32_t *number);

@@ -4,6 +4,7 @@
 
 #include "schemas/url.h"
 #include "store/keys.h"
+#include "store/template_row.h"
 #include "store/template_state.h"
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void account_webhook_end(struct account_webhook *webhook)
 static void account_template_end(struct account_template *template)
 {
 	count_bytes(0 - template->bytes);
+	free(template->wallet);
 }
 
 static void account_rule_end(struct account_rule *rule)
@@ -208,8 +210,50 @@ static unsigned texts_of(struct template *rules, struct span *texts[TEMPLATE_TEX
 	return count;
 }
 
+/* Every text of settings for wallets. */
+enum {
+	WALLET_OWN_TEXTS = 9,
+	WALLET_TEXTS = WALLET_OWN_TEXTS + TEMPLATE_FIELDS_MAX + 3 * WALLET_LOCATIONS_MAX +
+	               2 * WALLET_LINKS_MAX
+};
+static unsigned wallet_texts_of(struct wallet_settings *wallet, struct span *texts[WALLET_TEXTS])
+{
+	struct span *own[WALLET_OWN_TEXTS] = {
+	    &wallet->organization,  &wallet->description,      &wallet->logo_text,
+	    &wallet->message_label, &wallet->foreground_color, &wallet->label_color,
+	    &wallet->icon,          &wallet->relevant,         &wallet->expires};
+	unsigned count = WALLET_OWN_TEXTS;
+	memcpy(texts, own, sizeof own);
+	for (unsigned i = 0; i < TEMPLATE_FIELDS_MAX; i++)
+		texts[count++] = &wallet->changes[i];
+	for (unsigned i = 0; i < wallet->location_count; i++) {
+		texts[count++] = &wallet->locations[i].latitude;
+		texts[count++] = &wallet->locations[i].longitude;
+		texts[count++] = &wallet->locations[i].text;
+	}
+	for (unsigned i = 0; i < wallet->link_count; i++) {
+		texts[count++] = &wallet->links[i].label;
+		texts[count++] = &wallet->links[i].url;
+	}
+	return count;
+}
+
+static struct wallet_settings *keep_wallet(const struct wallet_settings *read, size_t *bytes)
+{
+	struct span           *texts[WALLET_TEXTS];
+	struct wallet_settings settings = *read;
+	size_t                 size = sizeof settings;
+	size += texts_size(texts, wallet_texts_of(&settings, texts));
+	struct wallet_settings *wallet = malloc(size);
+	if (!wallet) return NULL;
+	*wallet = settings;
+	move_texts(texts, wallet_texts_of(wallet, texts), (uint8_t *)(wallet + 1));
+	*bytes += size;
+	return wallet;
+}
+
 /* A copy with texts of its own, in one allocation: the JSON tree is several times as large. */
-static struct account_template *keep_template(struct template *rules)
+static struct account_template *keep_template(struct template *rules, const struct wallet_settings *wallet)
 {
 	struct span *texts[TEMPLATE_TEXTS];
 	unsigned     count = texts_of(rules, texts);
@@ -218,6 +262,10 @@ static struct account_template *keep_template(struct template *rules)
 	if (!template) return NULL;
 	atomic_init(&template->refs, 1);
 	template->bytes = sizeof *template + bytes;
+	if (wallet->is_given && !(template->wallet = keep_wallet(wallet, &template->bytes))) {
+		free(template);
+		return NULL;
+	}
 	template->rules = *rules;
 	if (rules->counter) template->rules.counter = &template->rules.fields[rules->counter - rules->fields];
 	count = texts_of(&template->rules, texts);
@@ -262,22 +310,23 @@ enum err account_template_first(struct view *view, struct account_id id, uint32_
 enum err account_template_load(struct view *view, struct account_id id, uint32_t number,
                                struct account_template **out)
 {
-	struct row_key key = key_u32(id, number);
 	struct template rules;
-	struct file_fault   fault;
-	struct arena        arena = {0};
-	struct json        *json;
-	struct span         value;
-	struct template_use use;
-	enum err            err = view_get(view, TABLE_TEMPLATE, key_span(&key), &value);
+	struct wallet_settings wallet;
+	struct file_fault      fault;
+	struct arena           arena = {0};
+	struct json           *json;
+	struct template_row    row;
+	struct template_use    use;
+	enum err               err = template_row_get(view, id, number, &row);
 	*out = NULL;
 	if (err == ERR_NOT_FOUND) return find_deleted(view, id, number, out);
 	if (err || (err = template_use_get(view, id, number, &use))) return err;
-	err = json_parse(value, &arena, &json);
+	err = json_parse(row.text, &arena, &json);
 	if (err && err != ERR_NO_MEMORY) err = ERR_DAMAGED;
-	if (!err && template_read(json, &rules, &fault)) err = ERR_DAMAGED;
-	if (!err && !(*out = keep_template(&rules))) err = ERR_NO_MEMORY;
+	if (!err && wallet_template_read(json, &rules, &wallet, &fault)) err = ERR_DAMAGED;
+	if (!err && !(*out = keep_template(&rules, &wallet))) err = ERR_NO_MEMORY;
 	if (!err) (*out)->is_retired = use.state == TEMPLATE_RETIRED;
+	if (!err) (*out)->generation = row.generation;
 	arena_free(&arena);
 	return err;
 }

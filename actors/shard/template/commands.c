@@ -6,6 +6,7 @@
 #include "store/image_use.h"
 #include "store/issuing.h"
 #include "store/keys.h"
+#include "store/template_row.h"
 #include "store/template_state.h"
 
 /* template list: the operator's files, each with its id in front, oldest first. */
@@ -26,10 +27,12 @@ static enum err show_unless_retired(struct request *request, const struct view_r
                                     struct list_out *list)
 {
 	struct template_use use;
-	uint32_t            number = get_be32(row->key.at + sizeof request->account->id);
-	enum err            err = template_use_get(request->view, request->account->id, number, &use);
+	struct template_row template;
+	uint32_t number = get_be32(row->key.at + sizeof request->account->id);
+	enum err err = template_use_get(request->view, request->account->id, number, &use);
 	if (err || use.state == TEMPLATE_RETIRED) return err;
-	show(request, number, row->value, list_item(list));
+	if ((err = template_row_read(row->value, &template))) return err;
+	show(request, number, template.text, list_item(list));
 	return list_may_go_on(list, request);
 }
 
@@ -42,7 +45,7 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 	enum err err = view_parted_from(request->view, TABLE_TEMPLATE, key_span(&account), &room, &row);
 	list_begin(&list, outcome);
 	while (!err && key_has_prefix(row.key, key_span(&account))) {
-		if (row.key.size != account.size + 4 || row.value.size < 2) err = ERR_DAMAGED;
+		if (row.key.size != account.size + 4) err = ERR_DAMAGED;
 		if (err) break;
 		if (!(err = show_unless_retired(request, &row, &list)))
 			err = view_parted_next(request->view, TABLE_TEMPLATE, &room, &row);

@@ -6,7 +6,8 @@
 #include "store/image.h"
 #include "store/image_use.h"
 #include "store/issuing.h"
-#include "store/keys.h"
+#include "actors/shard/template/style.h"
+#include "store/template_row.h"
 #include "store/template_state.h"
 
 /* The number that the id in the file names; without an id, one past the last. */
@@ -30,26 +31,37 @@ static enum err check_room(struct request *request, struct outcome *outcome)
 	           : refuse(outcome, REASON_OF_ALL(TEMPLATES_MADE, .most = TEMPLATES_MADE_MAX));
 }
 
+/* The same file again keeps its generation: nothing that was made of the template has to be made again. */
 static enum err store_template(struct request *request, uint32_t number, struct span text)
 {
-	struct row_key key = key_u32(request->account->id, number);
-	enum err       err = write_put(view_writes(request->view), TABLE_TEMPLATE, key_span(&key), text);
+	struct template_row file = {.generation = 0, .text = {NULL, 0}};
+	enum err            err = template_row_get(request->view, request->account->id, number, &file);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (!span_equal(file.text, text)) file.generation++;
+	file.text = text;
+	err = template_row_put(request->view, request->account->id, number, &file);
 	if (err || number <= request->account->templates->count) return err;
 	struct account_row row = request->account->row;
 	row.template_count = number;
 	return account_row_put(request->view, request->account->id, &row);
 }
 
+struct read_file {
+	struct template rules;
+	struct wallet_settings wallet;
+};
+
 /* The template that is replaced; *before NULL: none. Refuses a change of what its passes depend on. */
-static enum err find_before(const struct request *request, uint32_t number, const struct template *rules,
+static enum err find_before(struct request *request, uint32_t number, const struct read_file *file,
                             const struct template **before, struct outcome *outcome)
 {
 	*before = NULL;
 	if (number > request->account->templates->count) return OK;
 	enum err err = account_template(request->account, request->view, number, before);
 	if (err) return err;
-	outcome->message = template_fixed(*before, rules);
-	return outcome->message ? ERR_RESOURCE_CONFLICT : OK;
+	outcome->message = template_fixed(*before, &file->rules);
+	if (outcome->message) return ERR_RESOURCE_CONFLICT;
+	return template_check_style(request, outcome, number, file->wallet.style);
 }
 
 /* Adds references to its images, and removes those of the template that it replaces. `before`: NULL: none. */
@@ -95,9 +107,9 @@ static enum err want_images(struct request *request, uint32_t number, const stru
 
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 {
-	const msgpack_object *argument = &request->args[ARG_TEMPLATE_PUT_file];
-	struct operator_file *file;
-	struct template rules;
+	const msgpack_object  *argument = &request->args[ARG_TEMPLATE_PUT_file];
+	struct operator_file  *file;
+	struct read_file       read;
 	const struct template *before;
 	uint32_t               number;
 	char                   id[TEMPLATE_ID_TEXT];
@@ -107,10 +119,11 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if ((err = choose_number(request, file->id, &number)))
 		return blame_id(outcome, err, "pass_template_id", CAUSE_TEMPLATE_UNKNOWN, arg_span(file->id));
 	if (!file->id && (err = check_room(request, outcome))) return err;
-	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
-	if ((err = find_before(request, number, &rules, &before, outcome))) return err;
-	if ((err = want_images(request, number, before, &rules))) return err;
-	if ((err = count_images(request, before, &rules))) return err;
+	if (wallet_template_read(file->json, &read.rules, &read.wallet, &file->fault))
+		return operator_file_blame(outcome, file);
+	if ((err = find_before(request, number, &read, &before, outcome))) return err;
+	if ((err = want_images(request, number, before, &read.rules))) return err;
+	if ((err = count_images(request, before, &read.rules))) return err;
 	if ((err = store_template(request, number, file->text))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);

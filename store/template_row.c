@@ -1,0 +1,43 @@
+/* Rows of the table TEMPLATE. */
+#include "store/template_row.h"
+
+#include "schemas/bytes.h"
+#include "store/keys.h"
+
+enum { VERSION = 1, AT_GENERATION = 1, HEAD_BYTES = AT_GENERATION + 4, TEXT_BYTES_MIN = 2 };
+
+enum err template_row_read(struct span value, struct template_row *row)
+{
+	*row = (struct template_row){1, value};
+	if (value.size < TEXT_BYTES_MIN) return ERR_DAMAGED;
+	if (value.at[0] == '{') return OK;
+	if (value.at[0] != VERSION || value.size < HEAD_BYTES + TEXT_BYTES_MIN) return ERR_DAMAGED;
+	row->generation = get_le32(value.at + AT_GENERATION);
+	row->text = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES);
+	return row->generation ? OK : ERR_DAMAGED;
+}
+
+enum err template_row_get(struct view *view, struct account_id account, uint32_t number,
+                          struct template_row *row)
+{
+	struct row_key key = key_u32(account, number);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_TEMPLATE, key_span(&key), &value);
+	return err ? err : template_row_read(value, row);
+}
+
+enum err template_row_put(struct view *view, struct account_id account, uint32_t number,
+                          const struct template_row *row)
+{
+	struct row_key key = key_u32(account, number);
+	struct buffer  value = {0};
+	uint8_t        head[HEAD_BYTES] = {VERSION};
+	put_le32(head + AT_GENERATION, row->generation);
+	buffer_append(&value, head, sizeof head);
+	buffer_append(&value, row->text.at, row->text.size);
+	enum err err = value.failed ? ERR_NO_MEMORY
+	                            : write_put(view_writes(view), TABLE_TEMPLATE, key_span(&key),
+	                                        buffer_span(&value));
+	buffer_free(&value);
+	return err;
+}

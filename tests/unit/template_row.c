@@ -1,0 +1,44 @@
+/* store/template_row.h: a template's file and generation, to the byte; and a row from before generations. */
+#include "tests/unit/support.h"
+
+#include "store/keys.h"
+#include "store/template_row.h"
+
+#include <criterion/criterion.h>
+
+SCRATCH_SUITE(template_row);
+static const struct account_id account = {{'a'}};
+
+Test(template_row, is_a_head_and_the_text)
+{
+	static const char   want[] = "\1\1\2\3\4{\"name\":\"n\"}";
+	struct row_key      key = key_u32(account, 7);
+	struct template_row row = {0x04030201, span_str("{\"name\":\"n\"}")};
+	struct span         value;
+	cr_assert_eq(template_row_put(s.view, account, 7, &row), OK);
+	scratch_save(&s);
+	cr_assert_eq(view_get(s.view, TABLE_TEMPLATE, key_span(&key), &value), OK);
+	cr_expect(span_equal(value, span_of(want, sizeof want - 1)));
+	cr_assert_eq(template_row_get(s.view, account, 7, &row), OK);
+	cr_expect(row.generation == 0x04030201 && span_is(row.text, "{\"name\":\"n\"}"));
+	cr_expect_eq(template_row_get(s.view, account, 8, &row), ERR_NOT_FOUND);
+}
+
+Test(template_row, a_text_alone_is_of_the_first_generation)
+{
+	struct template_row row;
+	cr_assert_eq(template_row_read(span_str("{}"), &row), OK);
+	cr_expect(row.generation == 1 && span_is(row.text, "{}"));
+}
+
+Test(template_row, other_forms_are_damaged)
+{
+	static const struct span bad[] = {{NULL, 0},
+	                                  {(const uint8_t *)"{", 1},
+	                                  {(const uint8_t *)"\1\1\0\0\0{", 6},
+	                                  {(const uint8_t *)"\1\0\0\0\0{}", 7},
+	                                  {(const uint8_t *)"\2\1\0\0\0{}", 7}};
+	struct template_row      row;
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+		cr_expect_eq(template_row_read(bad[i], &row), ERR_DAMAGED, "%u", i);
+}
