@@ -4,7 +4,7 @@
 
 #include "schemas/limits.h"
 
-/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id; 4: journal of version 1 */
+/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id; 4: journal of version 1; 5: no tables of wallets, which is read */
 static const char kind[] = "stampede-data";
 
 void identity_write(const struct identity *identity, struct buffer *out)
@@ -23,8 +23,12 @@ enum err identity_read(struct span text, struct identity *identity)
 {
 	struct identity read = {.shards = 0};
 	struct lines    lines;
-	enum err        err = lines_begin(&lines, text, kind, IDENTITY_VERSION);
+	uint64_t        version = 0;
+	(void)lines_version(text, kind, &version);
+	if (version != IDENTITY_VERSION_READ) version = IDENTITY_VERSION;
+	enum err err = lines_begin(&lines, text, kind, version);
 	if (err) return err;
+	read.version = (uint32_t)version;
 	lines_take_hex(&lines, "lineage", read.lineage, sizeof read.lineage);
 	lines_take_lineages(&lines, "earlier", &read.earlier);
 	lines_take_hex(&lines, "master_key", read.key_id, sizeof read.key_id);

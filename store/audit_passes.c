@@ -6,6 +6,7 @@
 #include "schemas/body.h"
 #include "schemas/bytes.h"
 #include "schemas/fields.h"
+#include "schemas/states.h"
 #include "store/hot.h"
 #include "store/ledger.h"
 #include "store/status.h"
@@ -54,6 +55,7 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 	if (audit_has_template(auditor, hot->template)) {
 		auditor->templates[hot->template].has_passes = true;
 		auditor->templates[hot->template].passes += !deleted;
+		auditor->templates[hot->template].installed += !deleted && hot->status == PASS_ACTIVE;
 	} else {
 		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number,
 		            hot->template);

@@ -116,6 +116,10 @@ enum err audit_template_uses(struct auditor *auditor)
 		else if (seen->passes != seen->use.passes)
 			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u has %u passes, counted as %u",
 			            number, seen->passes, seen->use.passes);
+		else if (seen->installed != seen->use.installed && !seen->use.is_from_before)
+			audit_fault(auditor, TABLE_TEMPLATE_STATE,
+			            "template %u has %u installed passes, counted as %u", number,
+			            seen->installed, seen->use.installed);
 	}
 	return OK;
 }

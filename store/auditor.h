@@ -36,7 +36,7 @@ struct version_seen {
 struct template_seen {
 	struct template_use use;
 	bool                is_there, has_passes;
-	uint32_t            passes; /* not deleted */
+	uint32_t            passes, installed; /* not deleted; of these active */
 };
 
 struct auditor {

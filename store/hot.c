@@ -101,9 +101,7 @@ enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *a
 	patch_counts(&p, at, after);
 	if (!p.err && before->balance != after->balance)
 		p.err = tally_widen(view, at->account, before->balance, after->balance);
-	if (!p.err && (before->flags ^ after->flags) & HOT_DELETED)
-		p.err = after->flags & HOT_DELETED ? template_remove_pass(view, at->account, after->template)
-		                                   : template_add_pass(view, at->account, after->template);
+	if (!p.err) p.err = template_count_pass(view, at->account, before, after);
 	if (p.err || hot_count(before) == hot_count(after)) return p.err;
 	return status_put(view, at->account, at->number, after, false);
 }
@@ -126,7 +124,7 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 	hot_row_put(b, index, pass);
 	b[hot_count(pass)]++;
 	b[HOT_COUNT_USED]++;
-	if ((err = template_add_pass(view, account, pass->template))) return err;
+	if ((err = template_count_pass(view, account, NULL, pass))) return err;
 	err = write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
 	return err ? err : status_put(view, account, number, pass, true);
 }

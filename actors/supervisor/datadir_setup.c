@@ -343,7 +343,8 @@ enum err home_settle(struct datadir_setup *home)
 	struct identity        identity = *found;
 	enum err               err;
 
-	if (found->state == IDENTITY_WHOLE) return OK;
+	if (found->state == IDENTITY_WHOLE && found->version == IDENTITY_VERSION) return OK;
+	identity.version = IDENTITY_VERSION;
 	identity.state = IDENTITY_WHOLE;
 	if (!(err = datadir_write_identity(home->datadir.fd, &identity)))
 		home->datadir.identity = identity;

@@ -36,7 +36,7 @@ static void check_identity(struct span bytes)
 	must(err == OK || err == ERR_DAMAGED || err == ERR_UNSUPPORTED);
 	if (err) return;
 	identity_write(&identity, &again);
-	must(span_equal(buffer_span(&again), bytes));
+	must(span_equal(buffer_span(&again), bytes) || identity.version != IDENTITY_VERSION);
 }
 
 static void check_snapshot(struct span bytes)

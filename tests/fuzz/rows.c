@@ -315,7 +315,7 @@ static void check_template_state(struct span bytes)
 	if (err) return;
 	must(template_use_put(s.view, account, 1, &use) == OK);
 	must(template_use_get(s.view, account, 1, &again) == OK);
-	must(again.state == use.state && again.passes == use.passes);
+	must(again.state == use.state && again.passes == use.passes && again.installed == use.installed);
 }
 
 static void check_wallet_credential(struct span bytes)

@@ -277,7 +277,8 @@ static void break_template_text(void)
 }
 static void put_state(uint32_t number, enum template_state state, uint32_t passes)
 {
-	must(!template_use_put(s.view, account, number, &(struct template_use){state, passes}));
+	must(!template_use_put(s.view, account, number,
+	                       &(struct template_use){.state = state, .passes = passes}));
 	scratch_save(&s);
 }
 static void break_template_deleted(void)
@@ -300,6 +301,14 @@ static void break_template_unused(void)
 static void break_template_passes(void)
 {
 	put_state(1, TEMPLATE_USED, 1);
+}
+static void break_template_installed(void)
+{
+	struct template_use use;
+	must(!template_use_get(s.view, account, 1, &use));
+	use.installed++;
+	must(!template_use_put(s.view, account, 1, &use));
+	scratch_save(&s);
 }
 static void break_template_retired(void)
 {
@@ -422,6 +431,7 @@ static const struct breakage breakages[] = {
     B(template_used, "table template_state, " ACCOUNT "template 1 has passes, and is not used"),
     B(template_unused, "table template_state, " ACCOUNT "template 2 is used by no pass"),
     B(template_passes, "table template_state, " ACCOUNT "template 1 has 44 passes, counted as 1"),
+    B(template_installed, "table template_state, " ACCOUNT "template 1 has 0 installed passes, counted as 1"),
     B(template_retired, "table template_state, " ACCOUNT "template 1 has 44 passes, counted as 0"),
     B(template_state, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
     B(template_state_more, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
