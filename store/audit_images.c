@@ -47,10 +47,11 @@ static enum err audit_uses(struct auditor *auditor, uint64_t bytes_sum)
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows))) {
 		unsigned what = rows.rest.size ? rows.rest.at[0] : 0;
-		bool     whole = rows.rest.size == USE_REST && rows.value.size == 4 &&
-		             (what == IMAGE_USE_URL || what == IMAGE_USE_BYTES);
-		if (whole && get_le32(rows.value.at))
-			sums[what == IMAGE_USE_BYTES] += get_le32(rows.value.at) * sum_of(rows.rest.at + 1);
+		bool whole = rows.rest.size == USE_REST && (what == IMAGE_USE_URL || what == IMAGE_USE_BYTES);
+		uint32_t count;
+		unsigned roles;
+		if (whole && !image_use_read(rows.value, &count, &roles))
+			sums[what == IMAGE_USE_BYTES] += count * sum_of(rows.rest.at + 1);
 		else
 			audit_fault(auditor, TABLE_IMAGE_USE, "a row of a wrong form");
 	}

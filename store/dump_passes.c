@@ -5,6 +5,8 @@
 #include "schemas/states.h"
 #include "store/chunk.h"
 #include "store/db.h"
+#include "store/image_shape.h"
+#include "store/image_use.h"
 #include "store/issuing.h"
 #include "store/ledger.h"
 #include "store/scan_row.h"
@@ -195,6 +197,46 @@ bool dump_image_part(struct buffer *out, struct span key, struct span value)
 {
 	(void)key;
 	dump_count(out, "bytes", value.size);
+	return true;
+}
+
+bool dump_image_use(struct buffer *out, struct span key, struct span value)
+{
+	static const struct {
+		unsigned    role;
+		const char *name;
+	} roles[] = {{SHAPE_OF_LOGO, "logo"}, {SHAPE_OF_BANNER, "banner"}, {SHAPE_OF_ICON, "icon"}};
+	uint32_t count;
+	unsigned named;
+	(void)key;
+	if (image_use_read(value, &count, &named)) return false;
+	dump_count(out, "count", count);
+	for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+		dump_flag(out, roles[i].name, named & roles[i].role);
+	return true;
+}
+
+bool dump_image_shape(struct buffer *out, struct span key, struct span value)
+{
+	struct shape_verdict verdict;
+	if (key.size == 0 || key.at[key.size - 1]) return dump_image_part(out, key, value);
+	if (shape_verdict_read(value, &verdict)) return false;
+	dump_count(out, "made", verdict.made);
+	dump_word(out, "fault", verdict.fault ? shape_fault_text(verdict.fault) : "");
+	return true;
+}
+
+bool dump_shape_due(struct buffer *out, struct span key, struct span value)
+{
+	struct shape_due due;
+	if (shape_due_read(key, value, &due)) return false;
+	if (due.is_walk) {
+		dump_hex(out, "from_account", span_of(due.at.b, sizeof due.at));
+		dump_hex(out, "from_url", span_of(due.hash, sizeof due.hash));
+		return true;
+	}
+	dump_count(out, "wanted", due.wanted);
+	dump_count(out, "image_bytes", due.size);
 	return true;
 }
 

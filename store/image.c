@@ -6,6 +6,7 @@
 #include "schemas/bytes.h"
 #include "schemas/sha256.h"
 #include "store/cleanup.h"
+#include "store/image_shape.h"
 #include "store/image_use.h"
 #include "store/keys.h"
 
@@ -66,15 +67,17 @@ enum err image_of_url(struct view *view, struct account_id account, struct span 
 static enum err move_bytes(struct view *view, struct account_id account, const struct row_key *key,
                            const uint8_t *hash)
 {
+	static const struct image_use_of bytes = {IMAGE_USE_BYTES, 0};
+
 	struct image before;
 	struct span  value;
 	enum err     err = view_get(view, TABLE_IMAGE_URL, key_span(key), &value);
 	bool         is_new = err == ERR_NOT_FOUND;
 	if (!is_new && (err || (err = image_read(value, &before)))) return err;
 	bool same = !is_new && hash && !memcmp(before.hash, hash, IMAGE_HASH_BYTES);
-	err = hash && !same ? image_use_move(view, account, IMAGE_USE_BYTES, hash, 1) : OK;
+	err = hash && !same ? image_use_move(view, account, bytes, hash, 1) : OK;
 	if (err || is_new || same) return err;
-	return image_use_move(view, account, IMAGE_USE_BYTES, before.hash, -1);
+	return image_use_move(view, account, bytes, before.hash, -1);
 }
 
 /* A fetch may end after its last user has gone. */
@@ -149,6 +152,7 @@ enum err image_clean(struct view *view, struct cleanup *row, bool *done)
 		err = write_del(view_writes(view), TABLE_IMAGE, key_span(&key));
 	}
 	*done = part >= IMAGE_PARTS_MAX;
+	if (!err && *done) err = image_shapes_del(view, row->account, row->subject);
 	row->state[0] = (uint8_t)part;
 	row->state_size = 1;
 	return err;

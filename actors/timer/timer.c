@@ -1,6 +1,6 @@
 /* The timer does slow work for the shards, in a process without state. It holds a session with each shard and sends it a
- * heartbeat every HEARTBEAT_EVERY_MS. It fetches the images that shards ask for, and makes the delivery attempts that they
- * lease. */
+ * heartbeat every HEARTBEAT_EVERY_MS. It fetches the images that shards ask for, reduces those that wallets show, and makes the
+ * delivery attempts that they lease. */
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
@@ -10,6 +10,7 @@
 #include "actors/timer/fetch.h"
 #include "actors/timer/notify.h"
 #include "actors/timer/own.h"
+#include "actors/timer/shaping.h"
 #include "schemas/api/system.h"
 #include "schemas/limits.h"
 
@@ -26,6 +27,8 @@ struct timer {
 	struct deliver      *deliveries[SHARDS_MAX];
 	struct fetching     *fetches[SHARDS_MAX];
 	struct notify       *notices[SHARDS_MAX];
+	struct shaping      *shapings[SHARDS_MAX];
+	struct shaper       *shaper;
 	uint32_t             fetches_in_hand;
 	uint64_t             instance; /* random number of this process */
 	uint32_t             shard_count;
@@ -173,6 +176,7 @@ static enum err open_shard(struct timer *timer, const struct options *options, u
 	                         &timer->fetches_in_hand)))
 		return err;
 	if ((err = notify_open(&timer->notices[shard], rpc))) return err;
+	if ((err = shaping_open(&timer->shapings[shard], rpc, timer->shaper))) return err;
 	if ((err = loop_watch(&timer->loop, rpc_fd(rpc)))) return err;
 	return loop_watch(&timer->loop, rpc_link_fd(rpc));
 }
@@ -188,6 +192,8 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
 	if ((err = open_egress(timer))) return err;
+	if ((err = shaper_open(&timer->shaper))) return err;
+	if ((err = loop_watch(&timer->loop, shaper_fd(timer->shaper)))) return err;
 	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX && !err; shard++)
 		err = open_shard(timer, options, shard);
 	return err;
@@ -195,10 +201,12 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 
 static void timer_close(struct timer *timer)
 {
+	shaper_close(&timer->shaper);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		deliver_close(&timer->deliveries[shard]);
 		fetching_close(&timer->fetches[shard]);
 		notify_close(&timer->notices[shard]);
+		shaping_close(&timer->shapings[shard]);
 		rpc_close(&timer->shards[shard]);
 	}
 	buffer_free(&timer->answers.bytes);
@@ -255,9 +263,11 @@ static dur_us turn(struct timer *timer, mono_us now)
 	dur_us wait = {CHILD_TURN_MS * US_PER_MS};
 	bool   beat = heartbeats(timer, now);
 	read_own_addresses(timer, now);
+	shaper_turn(timer->shaper);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		more |= rpc_pump(timer->shards[shard], now, MESSAGES_A_TURN);
 		if (!timer->is_mute) notify_turn(timer->notices[shard], now, beat);
+		shaping_turn(timer->shapings[shard], beat);
 		more |= talk(timer, shard, now, &wait); /* so that the results of an answer leave at once */
 	}
 	timer->has_news = false;

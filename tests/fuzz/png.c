@@ -5,32 +5,18 @@
 #include "schemas/buffer.h"
 #include "schemas/limits.h"
 #include "schemas/png.h"
-
-#include <zlib.h>
+#include "tests/fuzz/png_chunks.h"
 
 static struct buffer file;
-
-static void put_chunk(const char *kind, struct span data)
-{
-	uint8_t  word[4];
-	size_t   begin = file.size + 4;
-	uint32_t size = (uint32_t)data.size;
-	put_be32(word, size);
-	buffer_append(&file, word, 4);
-	buffer_append(&file, kind, 4);
-	buffer_append(&file, data.at, data.size);
-	put_be32(word, (uint32_t)crc32(0, file.at + begin, (uInt)(file.size - begin)));
-	buffer_append(&file, word, 4);
-}
 
 static void put_chunks(struct supply *supply)
 {
 	static const char *const kinds[] = {"IHDR", "IDAT", "IEND", "PLTE", "tRNS", "zTXt", "iCCP",
 	                                    "sPLT", "hIST", "abcd", "ABCD", "iTXt", "gAMA", "eXIf"};
-	buffer_append(&file, "\x89PNG\r\n\x1a\n", 8);
+	png_put_signature(&file);
 	for (unsigned i = 0; i < 20 && supply->left.size; i++) {
 		const char *kind = kinds[supply_byte(supply) % (sizeof kinds / sizeof *kinds)];
-		put_chunk(kind, supply_bytes(supply, supply_byte(supply)));
+		png_put_chunk(&file, kind, supply_bytes(supply, supply_byte(supply)));
 	}
 }
 

@@ -16,6 +16,8 @@
 #include "store/hot.h"
 #include "store/idempotency.h"
 #include "store/image.h"
+#include "store/image_shape.h"
+#include "store/image_use.h"
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/ledger.h"
@@ -192,6 +194,33 @@ static void check_image(struct span bytes)
 	must(image_of_url(s.view, account, url, &again) == OK && again.size == image.size);
 	must(image_parts(&image) >= 1 && image_parts(&image) <= IMAGE_PARTS_MAX);
 	must(image_bytes(s.view, account, &image, &packed) == ERR_NOT_FOUND);
+}
+
+static void check_shapes(struct span bytes)
+{
+	struct shape_verdict verdict, again;
+	struct shape_due     due, found;
+	struct image         image = {.size = 1, .hash = {1}};
+	uint32_t             count;
+	unsigned             roles;
+	struct row_key       key = key_account(account);
+	enum err             err = shape_verdict_read(bytes, &verdict);
+	must(err == OK || err == ERR_DAMAGED);
+	memset(key.bytes + key.size, bytes.size & 1, IMAGE_HASH_BYTES);
+	key.size += IMAGE_HASH_BYTES;
+	if (!err) {
+		must(shapes_want(s.view, account, &image, SHAPE_ROLES_ALL) == OK);
+		must(shapes_end(s.view, account, image.hash, &verdict) == OK);
+		must(shape_verdict_get(s.view, account, image.hash, &again) == OK);
+		must(again.made == verdict.made && again.fault == verdict.fault);
+		err = shape_due_get(s.view, account, image.hash, &due);
+		must(err == ERR_NOT_FOUND || (!err && !(due.wanted & verdict.made)));
+	}
+	err = shape_due_read(key_span(&key), bytes, &found);
+	must(err == OK || err == ERR_DAMAGED);
+	err = image_use_read(bytes, &count, &roles);
+	must(err == OK || err == ERR_DAMAGED);
+	if (!err) must(count && roles <= SHAPE_ROLES_ALL);
 }
 
 static void check_rule(struct span bytes)
@@ -442,7 +471,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_rule, check_reward, check_entitlement, check_redemption, check_scans,
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
-	    check_wallet_credential, check_template,
+	    check_wallet_credential, check_template, check_shapes,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -3,7 +3,7 @@
 #include "tests/unit/audit_look.h"
 
 #include "schemas/sha256.h"
-#include "store/image.h"
+#include "store/image_shape.h"
 #include "store/issuing.h"
 
 TestSuite(audit_issuing, .init = make_shop, .fini = end);
@@ -62,6 +62,29 @@ static struct row_key key_of_part(const uint8_t hash[32], unsigned part)
 	return key;
 }
 
+static const struct shape_verdict all_made = {.made = SHAPE_BIT(SHAPE_ICON)};
+
+/* A shape of a sound image that was made, one that is being made. */
+static struct image store_shapes(void)
+{
+	struct image image = store_image();
+	must(!shapes_want(s.view, account, &image, SHAPE_OF_LOGO));
+	must(!image_shape_put(s.view, account, image.hash, SHAPE_ICON, span_str("PNG")));
+	must(!shapes_end(s.view, account, image.hash, &all_made));
+	must(!image_shape_put(s.view, account, image.hash, SHAPE_LOGO, span_str("PNG")));
+	must(!shapes_want_all(s.view, account));
+	scratch_save(&s);
+	return image;
+}
+
+static struct row_key key_of_shape(const uint8_t hash[32], unsigned shape)
+{
+	struct row_key key = key_of_part(hash, 0);
+	key.size--;
+	key.bytes[key.size - 1] = (uint8_t)shape;
+	return key;
+}
+
 static void break_stray(void)
 {
 	store_row(NUMBER);
@@ -96,6 +119,45 @@ static void break_template(void)
 static void break_template_form(void)
 {
 	put(TABLE_TEMPLATE_IMAGES, key_u32(account, 1), span_str("x"));
+}
+static void break_shape_image(void)
+{
+	static const uint8_t hash[32] = {0xab};
+	put(TABLE_IMAGE_SHAPE, key_of_shape(hash, 0), span_str("\1"));
+}
+static void break_shape_wanted(void)
+{
+	struct image image = store_shapes();
+	put(TABLE_IMAGE_SHAPE, key_of_shape(image.hash, SHAPE_STRIP_2X), span_str("PNG"));
+}
+static void break_shape_number(void)
+{
+	struct image image = store_shapes();
+	put(TABLE_IMAGE_SHAPE, key_of_shape(image.hash, SHAPE_END), span_str("PNG"));
+}
+static void break_shape_empty(void)
+{
+	struct image image = store_shapes();
+	put(TABLE_IMAGE_SHAPE, key_of_shape(image.hash, SHAPE_ICON), span_of(NULL, 0));
+}
+static void break_verdict(void)
+{
+	struct image image = store_shapes();
+	put(TABLE_IMAGE_SHAPE, key_of_shape(image.hash, 0), span_str("\1\7\2"));
+}
+static void break_due(void)
+{
+	struct image   image = store_shapes();
+	struct row_key key = key_of_shape(image.hash, 0);
+	key.size--;
+	put(TABLE_SHAPE_DUE, key, span_str("x"));
+}
+static void break_due_image(void)
+{
+	static const uint8_t hash[32] = {0xab};
+	struct row_key       key = key_of_shape(hash, 0);
+	key.size--;
+	put(TABLE_SHAPE_DUE, key, span_of("\2\0\1\0\0\0", 6));
 }
 static void break_part(void)
 {
@@ -155,6 +217,13 @@ static const struct breakage breakages[] = {
     B(image_key, "table image, " ACCOUNT "a key of 16 bytes"),
     B(url, "table image_url, " ACCOUNT "a row of a wrong form"),
     B(url_key, "table image_url, " ACCOUNT "a row of a wrong form"),
+    B(shape_image, "table image_shape, " ACCOUNT "image ab000000 does not exist"),
+    B(shape_wanted, "nobody wanted the shape 7"),
+    B(shape_number, "nobody wanted the shape 9"),
+    B(shape_empty, "a shape of 0 bytes"),
+    B(verdict, "a verdict of a wrong form"),
+    B(due, "table shape_due, " ACCOUNT "a row of a wrong form"),
+    B(due_image, "table shape_due, " ACCOUNT "image ab000000 does not exist"),
 };
 
 Test(audit_issuing, reports_each_broken_rule)
@@ -166,7 +235,7 @@ Test(audit_issuing, finds_no_fault_in_rows_of_the_shard)
 {
 	set_creating();
 	store_row(NUMBER);
-	store_image();
+	store_shapes();
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }

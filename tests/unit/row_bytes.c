@@ -4,6 +4,7 @@
 
 #include "store/card.h"
 #include "store/db_inside.h"
+#include "store/image_shape.h"
 #include "store/reader_row.h"
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
@@ -267,4 +268,36 @@ Test(row_bytes, wallet_credentials)
 	cr_assert_eq(wallet_credential_del_all(s.view, account, WALLET_GOOGLE), OK);
 	scratch_save(&s);
 	EXPECT_NONE(WALLET_CREDENTIAL);
+}
+
+/* Images -------------------------------------------------------------------------------------------------- */
+
+#define HASH                                                                                               \
+	"\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xdb\xdc\xdd\xde\xdf\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7" \
+	"\xe8\xe9\xea\xeb\xec\xed\xee\xef"
+#define NO_HASH "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+
+Test(row_bytes, shapes_of_images)
+{
+	struct image               image = {.size = 0x0001f2e3};
+	const struct shape_verdict made = {SHAPE_GOOD, SHAPE_BIT(SHAPE_STRIP_2X)},
+	                           bad = {SHAPE_INTERLACED, SHAPE_BIT(SHAPE_EVENT_STRIP_2X)};
+	memcpy(image.hash, HASH, sizeof image.hash);
+	cr_assert_eq(shapes_want(s.view, account, &image, SHAPE_OF_BANNER), OK);
+	cr_assert_eq(shapes_want_all(s.view, account), OK);
+	cr_assert_eq(image_shape_put(s.view, account, image.hash, SHAPE_STRIP_2X, span_str("PNG")), OK);
+	scratch_save(&s);
+	EXPECT(SHAPE_DUE, ROW(NO_HASH, ACCOUNT NO_HASH), ROW(HASH, "\x80\1\xe3\xf2\1\0"));
+	EXPECT(IMAGE_SHAPE, ROW(HASH "\7", "PNG"));
+	cr_assert_eq(shapes_end(s.view, account, image.hash, &made), OK);
+	scratch_save(&s);
+	EXPECT(SHAPE_DUE, ROW(NO_HASH, ACCOUNT NO_HASH), ROW(HASH, "\0\1\xe3\xf2\1\0"));
+	EXPECT(IMAGE_SHAPE, ROW(HASH "\0", "\1\0\x80\0"), ROW(HASH "\7", "PNG"));
+	cr_assert_eq(shapes_end(s.view, account, image.hash, &bad), OK);
+	scratch_save(&s);
+	EXPECT(SHAPE_DUE, ROW(NO_HASH, ACCOUNT NO_HASH));
+	EXPECT(IMAGE_SHAPE, ROW(HASH "\0", "\1\2\x80\1"), ROW(HASH "\7", "PNG"));
+	cr_assert_eq(image_shapes_del(s.view, account, image.hash), OK);
+	scratch_save(&s);
+	EXPECT_NONE(IMAGE_SHAPE);
 }

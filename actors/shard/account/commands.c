@@ -2,7 +2,9 @@
 #include "actors/shard/account/facts.h"
 #include "actors/shard/key/key.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/api/account.h"
+#include "store/image_shape.h"
 
 /* Sets `row->name` to the argument. */
 static enum err take_name(const msgpack_object *argument, struct account_row *row, struct outcome *outcome)
@@ -98,6 +100,16 @@ static enum err take_wallet(const msgpack_object *argument, struct account_row *
 	return OK;
 }
 
+/* Images that were fetched while the account had no Apple wallet have no shapes. */
+static enum err want_pictures(struct request *request, const struct account_row *row)
+{
+	struct wallet_credential credential;
+	if (wallet_is_on(&request->account->row, WALLET_APPLE) || !wallet_is_on(row, WALLET_APPLE)) return OK;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &credential);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return shapes_want_all(request->view, request->account->id);
+}
+
 enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
@@ -111,6 +123,7 @@ enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 	row.rate_limit = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_rate_limit], row.rate_limit);
 	enum err err = take_wallet(&args[ARG_ACCOUNT_SET_wallet], &row, outcome);
 	if (!err && request->account->row.webhooks && !row.webhooks) err = pass_generations(request);
+	if (!err) err = want_pictures(request, &row);
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;

@@ -1,7 +1,9 @@
 /* Images, as the timer brings them. */
-#include "actors/shard/command.h"
+#include "actors/shard/wallet/pictures.h"
 #include "schemas/api/image.h"
-#include "store/image.h"
+#include "schemas/sha256.h"
+#include "store/image_shape.h"
+#include "store/image_use.h"
 
 /* IMAGE_PUT, by the timer: a part of an image that it has fetched for the account. */
 enum err on_IMAGE_PUT(struct request *request, struct outcome *outcome)
@@ -14,6 +16,19 @@ enum err on_IMAGE_PUT(struct request *request, struct outcome *outcome)
 	enum err err = image_keep(request->view, request->account->id, hash.at, until);
 	if (err) return err;
 	return image_part_put(request->view, request->account->id, hash.at, part, bytes);
+}
+
+/* Of an image that has arrived, if the account has a wallet. */
+static enum err want_shapes(struct request *request, struct span url, const struct image *image)
+{
+	uint8_t  hash[SHA256_BYTES];
+	unsigned roles;
+	bool     wanted;
+	enum err err = pictures_are_wanted(request, &wanted);
+	if (err || !wanted) return err;
+	sha256_of(&url, 1, hash);
+	if ((err = image_use_roles(request->view, request->account->id, hash, &roles))) return err;
+	return roles ? shapes_want(request->view, request->account->id, image, roles) : OK;
 }
 
 /* IMAGE_NAME, by the timer: all parts of an image have been put; it is what lies at that URL now. */
@@ -31,5 +46,7 @@ enum err on_IMAGE_NAME(struct request *request, struct outcome *outcome)
 	enum err err = image_bytes(request->view, account, &image, &bytes);
 	buffer_free(&bytes);
 	if (err) return err;
-	return image_url_put(request->view, account, arg_span(&args[ARG_IMAGE_NAME_url]), &image);
+	struct span url = arg_span(&args[ARG_IMAGE_NAME_url]);
+	err = image_url_put(request->view, account, url, &image);
+	return err ? err : want_shapes(request, url, &image);
 }
