@@ -11,8 +11,8 @@ enum template_state { TEMPLATE_UNUSED = 0, TEMPLATE_USED = 1, TEMPLATE_DELETED =
 
 struct template_use {
 	enum template_state state;
-	uint32_t            passes;    /* not deleted; 0 unless USED */
-	uint32_t            installed; /* of these: active */
+	uint32_t            passes;         /* not deleted; 0 unless USED */
+	uint32_t            installed;      /* of these: active */
 	bool                is_from_before; /* `installed` is not known, and 0 */
 };
 
@@ -23,8 +23,8 @@ must_check enum err template_use_put(struct view *view, struct account_id accoun
 
 /* Stages that a pass came (`before` NULL) or changed. Writes nothing if its template's counts stay. Errors: ERR_DAMAGED: a pass
  * came to a template that is deleted or retired, or more go than there are. */
-must_check enum err template_count_pass(struct view *view, struct account_id account, const struct hot *before,
-                                        const struct hot *after);
+must_check enum err template_count_pass(struct view *view, struct account_id account,
+                                        const struct hot *before, const struct hot *after);
 
 /* How many of the account's templates were deleted or retired. A range read. */
 must_check enum err template_count_deleted(struct view *view, struct account_id account, uint32_t *count);

@@ -62,7 +62,8 @@ static void drop_template(uint32_t number)
 {
 	struct row_key key = key_u32(id, number);
 	cr_assert_eq(write_del(&s.staged, TABLE_TEMPLATE, key_span(&key)), OK);
-	cr_assert_eq(template_use_put(s.view, id, number, &(struct template_use){.state = TEMPLATE_DELETED}), OK);
+	cr_assert_eq(template_use_put(s.view, id, number, &(struct template_use){.state = TEMPLATE_DELETED}),
+	             OK);
 }
 
 static void put_key(uint8_t tag, bool revoked)
