@@ -85,6 +85,21 @@ static void take_deliveries(struct shard_numbers *numbers, const msgpack_object 
 	}
 }
 
+static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
+{
+	const msgpack_object *ending = member_of(status, "wallet_credentials");
+	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
+	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
+		const msgpack_object *line = &ending->via.array.ptr[i];
+		const msgpack_object *left = member_of(line, "seconds_left");
+		struct ending        *to = &numbers->ending[numbers->ending_count++];
+		take_text(member_of(line, "account"), to->account, sizeof to->account);
+		take_text(member_of(line, "kind"), to->kind, sizeof to->kind);
+		bool is_past = left && left->type == MSGPACK_OBJECT_NEGATIVE_INTEGER;
+		to->seconds_left = is_past ? left->via.i64 : take_number(left);
+	}
+}
+
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	*numbers = (struct shard_numbers){.up = status != NULL};
@@ -98,6 +113,7 @@ void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *sta
 		numbers->has_histogram[i] = take_histogram(member_of(status, histograms[i].member),
 		                                           &numbers->histograms[i]);
 	if (status) take_deliveries(numbers, status);
+	if (status) take_wallets(numbers, status);
 }
 
 static void render_histogram(const struct shard_numbers *shards, uint32_t count, unsigned row,
@@ -134,6 +150,27 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 			             shards[shard].failing[i].endpoint, shards[shard].failing[i].retries);
 }
 
+/* Without any, not even their head: a service without wallets does not show that there could be some. */
+static void render_wallets(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+{
+	bool has_head = false;
+	for (uint32_t shard = 0; shard < count; shard++) {
+		for (unsigned i = 0; i < shards[shard].ending_count; i++) {
+			const struct ending *ending = &shards[shard].ending[i];
+			if (!has_head)
+				metrics_head(
+				    out, "wallet_credential_seconds_left", "gauge",
+				    "Time until a credential for wallets ends, below 0 after it; for "
+				    "those of each shard that end first.");
+			has_head = true;
+			metrics_line(out,
+			             "stampede_wallet_credential_seconds_left{account=\"%s\",kind=\"%s\"} "
+			             "%" PRId64 "\n",
+			             ending->account, ending->kind, ending->seconds_left);
+		}
+	}
+}
+
 void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
 	metrics_head(out, "shard_up", "gauge",
@@ -150,4 +187,5 @@ void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, st
 	for (unsigned i = 0; i < HISTOGRAMS; i++)
 		render_histogram(shards, count, i, out);
 	render_deliveries(shards, count, out);
+	render_wallets(shards, count, out);
 }

@@ -26,6 +26,11 @@ struct shard_numbers {
 		char    subscription[UUID_TEXT], endpoint[URL_ORIGIN_TEXT];
 		int64_t retries;
 	} failing[FAILING_MAX];
+	unsigned ending_count;
+	struct ending {
+		char    account[ACCOUNT_ID_TEXT], kind[8];
+		int64_t seconds_left; /* below 0: it has ended */
+	} ending[WALLET_ENDS_SHOWN_MAX];
 };
 
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status); /* NULL: no answer */

@@ -33,6 +33,8 @@ enum {
 	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one response lists them; likewise */
 	/* pass types, and issuers, of an account, or of the operator: a removal deletes all at once; RESOURCE_CONFLICT */
 	WALLET_CREDENTIALS_MAX = 32,
+	/* of a certificate, a key or a service account: each is parsed by the writer; INVALID_INPUT */
+	WALLET_FILE_BYTES_MAX = 32 << 10,
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */
@@ -150,6 +152,8 @@ enum {
 	DELIVERIES_KEPT_DAYS = 7,         /* of service time: ended ones can be listed */
 	DELIVERIES_KEPT_MAX = 10000,      /* likewise, an account's; the oldest are dropped */
 	DELIVERIES_COUNTED_MAX = 1 << 20, /* rows read by a survey of the queue; more are not counted */
+	/* credentials of a shard in status and /metrics: those that end first */
+	WALLET_ENDS_SHOWN_MAX = 100,
 	FAILING_MAX = 10,          /* subscriptions of a shard named by status and /metrics: the worst */
 	LEASES_PER_CALL_MAX = 24,  /* deliveries leased by one command: it stages writes for each */
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */

@@ -3,6 +3,7 @@
 
 #include "schemas/bytes.h"
 #include "schemas/states.h"
+#include "schemas/wallet/kind.h"
 #include "store/chunk.h"
 #include "store/db.h"
 #include "store/image_shape.h"
@@ -57,6 +58,8 @@ bool dump_meta(struct buffer *out, struct span key, struct span value)
 		dump_time(out, "time", (wall_us){(int64_t)get_le64(value.at)});
 	} else if (span_is(key, "issuer_paused") && value.size == 1) {
 		dump_flag(out, "paused", value.at[0]);
+	} else if (span_is(key, "wallets") && value.size == 1) {
+		dump_word(out, "kinds", wallet_setting_text(value.at[0])); /* as the setting: on is both */
 	} else if ((span_is(key, "applied") || span_is(key, "late")) && !applied_read(value, &at)) {
 		dump_count(out, "seq", at.seq);
 		dump_count(out, "epoch", at.epoch);

@@ -45,6 +45,7 @@ struct shard_facts {
 	struct address_rules url_rules;                     /* the operator's exceptions for URLs */
 
 	struct snapshotter *snapshotter; /* the store's, while it is open */
+	struct wallet_ends *wallet_ends; /* the engine's; NULL: none, in tests */
 
 	enum clean_mark tables_found; /* at the start */
 	bool            tables_rebuilt;

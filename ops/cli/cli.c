@@ -45,6 +45,8 @@ enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 static void name_of(const struct verb *verb, char name[CLI_NAME])
 {
 	snprintf(name, CLI_NAME, "%s%s%s", verb->noun, verb->verb ? " " : "", verb->verb ? verb->verb : "");
+	for (char *at = name; (at = strchr(at, '_'));)
+		*at = ' '; /* the verb has two words */
 }
 
 static void usage_of(const struct verb *verb, char usage[CLI_TEXT])
@@ -140,9 +142,22 @@ static bool is_noun(const char *word)
 	return word && !strcmp(word, "serve");
 }
 
+/* `word` NULL: any; the first of a verb's two words: each of them. */
 static bool is_of(const struct verb *verb, const char *noun, const char *word)
 {
-	return verb->noun && !strcmp(verb->noun, noun) && (!word || !verb->verb || !strcmp(verb->verb, word));
+	if (!verb->noun || strcmp(verb->noun, noun) != 0) return false;
+	if (!word || !verb->verb || !strcmp(verb->verb, word)) return true;
+	size_t size = strlen(word);
+	return !strncmp(verb->verb, word, size) && verb->verb[size] == '_';
+}
+
+/* Is this the first of a verb's two words? */
+static bool is_first_word(const char *noun, const char *word)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (verbs[i].verb && strcmp(verbs[i].verb, word) != 0 && is_of(&verbs[i], noun, word))
+			return true;
+	return false;
 }
 
 static void print_all(FILE *to)
@@ -202,17 +217,33 @@ bool cli_command(unsigned number, char name[CLI_NAME], char usage[CLI_TEXT], cha
 
 /* ---- finding the command ---- */
 
+/* How many of the words are this verb, which may have two (with _ between them): 0: they are another one. */
+static int words_of(const char *verb, int argc, char **argv)
+{
+	size_t first = strcspn(verb, "_");
+
+	if (argc < 1 || strlen(argv[0]) != first || strncmp(argv[0], verb, first) != 0) return 0;
+	if (!verb[first]) return 1;
+	return argc >= 2 && !strcmp(argv[1], verb + first + 1) ? 2 : 0;
+}
+
 /* The command that the first words name, and how many words that is; NULL: none. */
 static const struct verb *find(int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < VERB_COUNT; i++) {
-		bool alone = !verbs[i].verb;
-		if (!verbs[i].noun || argc < (alone ? 1 : 2) || strcmp(argv[0], verbs[i].noun)) continue;
-		if (!alone && strcmp(argv[1], verbs[i].verb)) continue;
-		*words = alone ? 1 : 2;
+		int more = 0;
+		if (!verbs[i].noun || argc < 1 || strcmp(argv[0], verbs[i].noun)) continue;
+		if (verbs[i].verb && !(more = words_of(verbs[i].verb, argc - 1, argv + 1))) continue;
+		*words = 1 + more;
 		return &verbs[i];
 	}
 	return NULL;
+}
+
+static void print_words(FILE *to, const char *verb)
+{
+	for (; *verb; verb++)
+		fputc(*verb == '_' ? ' ' : *verb, to);
 }
 
 /* Reports an unknown command, or a noun alone, and suggests what may have been meant. */
@@ -236,17 +267,21 @@ static void print_unknown(const char *noun, const char *verb)
 	if (knows_noun && (!verb || !*verb)) {
 		fprintf(stderr, "stampede: %s wants one more word%s:", noun,
 		        verb ? ", and that one is empty" : "");
-		for (size_t i = 0; i < count; i++)
-			fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+		for (size_t i = 0; i < count; i++) {
+			fputs(i ? ", " : " ", stderr);
+			print_words(stderr, names[i]);
+		}
 		fputc('\n', stderr);
 		return;
 	}
 	meant = nearest(knows_noun ? verb : noun, names, count);
 	fprintf(stderr, "stampede: unknown command %.60s", noun);
 	if (knows_noun) fprintf(stderr, " %.60s", verb);
-	if (meant)
-		fprintf(stderr, ", did you mean %s%s%s?", knows_noun ? noun : "", knows_noun ? " " : "",
-		        meant);
+	if (meant) {
+		fprintf(stderr, ", did you mean %s%s", knows_noun ? noun : "", knows_noun ? " " : "");
+		print_words(stderr, meant);
+		fputc('?', stderr);
+	}
 	fputc('\n', stderr);
 }
 
@@ -357,14 +392,16 @@ static enum outcome run(const struct verb *verb, int argc, char **argv)
 /* help [NOUN [VERB]] */
 static enum outcome help(int argc, char **argv)
 {
-	int words;
+	int                words;
+	const struct verb *verb = argc > 1 ? find(argc, argv, &words) : NULL;
 
 	if (argc == 0) {
 		cli_help(stdout, NULL, NULL);
 		return DONE;
 	}
-	if (!is_noun(argv[0]) || (argc > 1 && !find(argc, argv, &words))) return misuse(argc, argv);
-	cli_help(stdout, argv[0], argc > 1 ? argv[1] : NULL);
+	bool is_first = argc == 2 && is_first_word(argv[0], argv[1]);
+	if (!is_noun(argv[0]) || (argc > 1 && !verb && !is_first)) return misuse(argc, argv);
+	cli_help(stdout, argv[0], is_first ? argv[1] : verb ? verb->verb : NULL);
 	return DONE;
 }
 
@@ -383,6 +420,8 @@ static enum outcome choose(int argc, char **argv)
 	if (!verb && argc >= 1 && is_noun(argv[0]) && (argc == 1 || is_option(argv[1])) &&
 	    asks_for_help(NULL, argc - 1, argv + 1))
 		return help(1, argv);
+	if (!verb && argc >= 2 && is_first_word(argv[0], argv[1]) && asks_for_help(NULL, argc - 2, argv + 2))
+		return help(2, argv);
 	if (!verb) return misuse(argc, argv);
 	return run(verb, argc - words, argv + words);
 }

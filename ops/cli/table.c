@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 16, CERTIFICATE_WARN_DAYS = 14 };
+enum { COLUMNS_MAX = 16, CERTIFICATE_WARN_DAYS = 14, WALLET_WARN_DAYS = 30, DAY_SECONDS = 86400 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct buffer *out, const char *format, ...)
 {
@@ -244,6 +244,24 @@ __attribute__((format(printf, 2, 3))) static void warn(struct warnings *warnings
 	add(warnings->out, "%s  %s\n", warnings->count++ ? "" : "\nWarnings\n", text);
 }
 
+static void warn_of_wallets(const struct json *shard, struct warnings *warnings)
+{
+	char    account[64], kind[64];
+	int64_t left;
+
+	for (const struct json *one = list_of(shard, "wallet_credentials"); one; one = one->next) {
+		if (!number_of(one, "seconds_left", &left) || left >= WALLET_WARN_DAYS * DAY_SECONDS)
+			continue;
+		text_of(one, "account", account);
+		text_of(one, "kind", kind);
+		if (left <= 0)
+			warn(warnings, "wallets of %s: the %s credential has expired", account, kind);
+		else
+			warn(warnings, "wallets of %s: the %s credential expires in %" PRId64 " days",
+			     account, kind, left / DAY_SECONDS);
+	}
+}
+
 static void warn_of_shard(const struct json *shard, struct warnings *warnings)
 {
 	char    index[64];
@@ -261,6 +279,7 @@ static void warn_of_shard(const struct json *shard, struct warnings *warnings)
 	if (is_text(shard, "issuer", "paused")) warn(warnings, "shard %s: issuing is paused", index);
 	if (number_of(shard, "oldest_due_seconds", &number) && number >= 60)
 		warn(warnings, "shard %s: a delivery has been due for %" PRId64 " s", index, number);
+	warn_of_wallets(shard, warnings);
 }
 
 static void print_warnings(const struct json *status, wall_us now, struct buffer *out)

@@ -5,7 +5,7 @@
  *   WORD  [WORD]  WORD...   a positional argument: required, optional, one or more
  *   a|b                     one of these words, if all of them are lower case
  *   --name VALUE  [--flag]  an option with a value, or without one; required unless in brackets
- *   (--a A | --b B)         one of these options
+ *   (--a A | --b B)         one of these options; (WORD | --b) an argument or this option
  * Pure. */
 enum { USAGE_ITEMS_MAX = 32, USAGE_NAME = 96, USAGE_WHY = 200 };
 

@@ -139,7 +139,7 @@ static void print_causes(void)
 static void print_metrics(void)
 {
 	static struct metrics       thread;
-	static struct shard_numbers shard = {.up = true, .failing_count = 1};
+	static struct shard_numbers shard = {.up = true, .failing_count = 1, .ending_count = 1};
 	struct metrics_view view = {.threads = {&thread}, .count = 1, .shards = 1, .certificate_ends_s = 1};
 	struct buffer       out = {0};
 
@@ -147,6 +147,8 @@ static void print_metrics(void)
 	memset(shard.known, true, sizeof shard.known);
 	memset(shard.has_histogram, true, sizeof shard.has_histogram);
 	snprintf(shard.failing[0].subscription, sizeof shard.failing[0].subscription, "ID");
+	snprintf(shard.ending[0].account, sizeof shard.ending[0].account, "ID");
+	snprintf(shard.ending[0].kind, sizeof shard.ending[0].kind, "apple");
 	snprintf(shard.failing[0].endpoint, sizeof shard.failing[0].endpoint, "HOST:PORT");
 	metrics_render(&view, &out);
 	shard_numbers_render(&shard, view.shards, &out);

@@ -192,7 +192,7 @@ def test_the_clock_has_a_greatest_advance(new_service):
 
 def commands_of(text):
     """The commands that a help text explains: (words, the lines below)."""
-    found = re.findall(r"^  stampede ([a-z]+(?: [a-z]+)?)((?: .*)?\n(?:(?:      .*)?\n)*)", text, re.M)
+    found = re.findall(r"^  stampede ([a-z]+(?: [a-z]+)*)((?: .*)?\n(?:(?:      .*)?\n)*)", text, re.M)
     return [(words.split(), rest) for words, rest in found if words not in ("serve", "help")]
 
 

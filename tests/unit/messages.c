@@ -44,11 +44,29 @@ Test(messages, an_internal_message_has_one_sender)
 
 Test(messages, the_operator_s_messages_are_closed_to_http)
 {
-	static const enum message own[] = {
-	    MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET, MSG_ACCOUNT_SHOW,      MSG_ACCOUNT_LIST,
-	    MSG_KEY_CREATE,     MSG_KEY_LIST,    MSG_KEY_REVOKE,        MSG_TEMPLATE_PUT,
-	    MSG_TEMPLATE_LIST,  MSG_PASS_EVENT,  MSG_PASS_HISTORY,      MSG_PASS_ERASE,
-	    MSG_PASS_EXPORT,    MSG_ISSUER_SET,  MSG_MAINTENANCE_START, MSG_MAINTENANCE_STATUS};
+	static const enum message own[] = {MSG_ACCOUNT_CREATE,
+	                                   MSG_ACCOUNT_SET,
+	                                   MSG_ACCOUNT_SHOW,
+	                                   MSG_ACCOUNT_LIST,
+	                                   MSG_KEY_CREATE,
+	                                   MSG_KEY_LIST,
+	                                   MSG_KEY_REVOKE,
+	                                   MSG_TEMPLATE_PUT,
+	                                   MSG_TEMPLATE_LIST,
+	                                   MSG_PASS_EVENT,
+	                                   MSG_PASS_HISTORY,
+	                                   MSG_PASS_ERASE,
+	                                   MSG_PASS_EXPORT,
+	                                   MSG_ISSUER_SET,
+	                                   MSG_MAINTENANCE_START,
+	                                   MSG_MAINTENANCE_STATUS,
+	                                   MSG_WALLET_MARK,
+	                                   MSG_WALLET_APPLE_PUT,
+	                                   MSG_WALLET_GOOGLE_PUT,
+	                                   MSG_WALLET_CREDENTIAL_SHOW,
+	                                   MSG_WALLET_CREDENTIAL_REMOVE,
+	                                   MSG_WALLET_SHOW,
+	                                   MSG_WALLET_RESUME};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
 }

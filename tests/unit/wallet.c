@@ -117,3 +117,74 @@ Test(wallet, a_mark_is_never_taken_back)
 	scratch_save(&s);
 	cr_expect(!wallets_get(s.view, &kinds) && kinds == WALLET_BITS_ALL);
 }
+
+/* Resting -------------------------------------------------------------------------------------------------- */
+
+static void put_resting(struct account_id of, const char *name)
+{
+	struct wallet_credential row = some(of, name);
+	row.not_after.v = INT64_MAX;
+	row.issuer_not_after.v = INT64_MAX;
+	row.rests_until.v = 1000;
+	row.rest_s = 60;
+	row.last_error = span_str("403 BadCertificate");
+	cr_assert_eq(wallet_credential_put(s.view, &row), OK);
+	cr_assert_eq(wallet_current_put(s.view, of, row.kind, row.number), OK);
+	scratch_save(&s);
+}
+
+static bool rests(struct account_id of, const char *name)
+{
+	struct wallet_credential row;
+	cr_assert_eq(wallet_credential_get(s.view, of, WALLET_APPLE, wallet_number(span_str(name)), &row),
+	             OK);
+	cr_expect_eq(row.rests_until.v != 0, row.last_error.size != 0);
+	return row.rest_s;
+}
+
+static void resume(struct account_id of)
+{
+	struct account account_of = {.id = of};
+	struct buffer  payload = {0};
+	struct request request = {.view = s.view, .account = &account_of};
+	struct outcome outcome = {.payload = &payload};
+	cr_assert_eq(on_WALLET_RESUME(&request, &outcome), OK);
+	cr_expect(payload.size == 1 && payload.at[0] == 0x80, "{}");
+	scratch_save(&s);
+	buffer_free(&payload);
+}
+
+Test(wallet, a_resumed_account_has_no_credential_that_rests)
+{
+	put_resting(wallet_operator, "pass.default");
+	put_resting(account, "pass.old");
+	put_resting(account, "pass.new");
+	put_resting(other, "pass.new");
+	resume(account);
+	cr_expect(!rests(account, "pass.old") && !rests(account, "pass.new"));
+	cr_expect(rests(wallet_operator, "pass.default"), "which does not serve it");
+	cr_expect(rests(other, "pass.new"));
+	cr_assert_eq(wallet_credential_del_all(s.view, account, WALLET_APPLE), OK);
+	scratch_save(&s);
+	resume(account);
+	cr_expect(!rests(wallet_operator, "pass.default"));
+	resume(account);
+	cr_expect_eq(s.staged.count, 0);
+}
+
+Test(wallet, a_resting_credential_says_so)
+{
+	struct wallet_credential row;
+	struct buffer            out = {0};
+	msgpack_packer           pk = buffer_packer(&out);
+	put_resting(account, "pass.a");
+	cr_assert_eq(wallet_current_get(s.view, account, WALLET_APPLE, &row), OK);
+	wallet_credential_pack(&row, (wall_us){999}, &pk);
+	cr_expect(memmem(out.at, out.size, "resting", 7) &&
+	          memmem(out.at, out.size, "403 BadCertificate", 18));
+	buffer_clear(&out);
+	wallet_credential_pack(&row, (wall_us){1000}, &pk);
+	cr_expect(!memmem(out.at, out.size, "resting", 7) &&
+	          memmem(out.at, out.size, "403 BadCertificate", 18));
+	buffer_free(&out);
+}

@@ -38,6 +38,8 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	struct view *view = store_view(store, NULL, &engine->arena);
 	if ((err = wallets_get(view, &wallets))) return err;
 	atomic_store(&engine->facts.wallets, wallets);
+	if ((err = wallet_ends_load(&engine->wallet_ends, view, engine->facts.index == 0))) return err;
+	engine->facts.wallet_ends = &engine->wallet_ends;
 	if ((err = queue_load(&engine->deliveries, view, LEASES_MAX / engine->facts.shards, time_mono())))
 		return err;
 	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))
@@ -55,6 +57,7 @@ void engine_close(struct engine *engine)
 	engine_forget_poll(engine);
 	queue_free(&engine->deliveries);
 	due_free(&engine->notices);
+	wallet_ends_free(&engine->wallet_ends);
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
@@ -337,6 +340,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	enum err err = store_settle(engine->store);
 	if (err || (err = look_for_damage(engine))) return err;
 	publish(engine);
+	wallet_ends_log(&engine->wallet_ends, service_now);
 	send_results(engine);
 	sessions_ask(&engine->sessions, engine->channel, engine->facts.epoch, now);
 	if ((err = engine_begin_turns(engine))) return err;

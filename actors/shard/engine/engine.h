@@ -4,6 +4,7 @@
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/issuance/issuance.h"
 #include "actors/shard/notification/due.h"
+#include "actors/shard/wallet/ends.h"
 #include "actors/shard/engine/cleaning.h"
 #include "actors/shard/engine/saved_call.h"
 #include "actors/shard/engine/rate.h"
@@ -52,8 +53,9 @@ struct engine {
 	struct peer           poller;
 	bool                  has_poll;
 
-	struct due_queue notices; /* due notifications */
-	struct cleaning  cleaning;
+	struct due_queue   notices; /* due notifications */
+	struct cleaning    cleaning;
+	struct wallet_ends wallet_ends;
 
 	/* The issuer. */
 	struct peer      timer;

@@ -41,6 +41,12 @@ static enum err to_deliveries(struct engine *engine)
 	return queue_on_writes(&engine->deliveries, &engine->writes, rows_of(engine), engine->now);
 }
 
+static enum err to_wallet_ends(struct engine *engine)
+{
+	return wallet_ends_on_writes(&engine->wallet_ends, &engine->writes, rows_of(engine),
+	                             engine->service_now);
+}
+
 static const struct observer {
 	uint64_t tables; /* notified if at least one of these was written to */
 	enum err (*tell)(struct engine *engine);
@@ -51,6 +57,7 @@ static const struct observer {
     {TABLE_BIT(TABLE_ISSUING) | TABLE_BIT(TABLE_TEMPLATE_IMAGES), to_issuance},
     {TABLE_BIT(TABLE_NOTIFICATION_DUE), to_notices},
     {TABLE_BIT(TABLE_DELIVERY), to_deliveries},
+    {TABLE_BIT(TABLE_WALLET_CREDENTIAL), to_wallet_ends},
 };
 
 enum err engine_observe(struct engine *engine)

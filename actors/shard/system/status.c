@@ -1,6 +1,7 @@
 /* status: what this shard holds and has done. Counts come from the accounts' tallies. */
 #include "actors/shard/command.h"
 #include "actors/shard/delivery/backlog.h"
+#include "actors/shard/wallet/ends.h"
 #include "schemas/object_msgpack.h"
 #include "store/tally.h"
 
@@ -78,6 +79,24 @@ static void pack_ATTEMPTS(msgpack_packer *pk, const struct delivery_counters *co
 		pack_count(pk, attempt_outcome(i), atomic_load(&counters->attempts[i]));
 }
 
+/* The credentials for wallets that end first. */
+static void pack_wallets(const struct request *request, msgpack_packer *pk, size_t status)
+{
+	struct wallet_end soonest[WALLET_ENDS_SHOWN_MAX];
+	unsigned          count = 0;
+	char              account[ACCOUNT_ID_TEXT];
+	if (request->facts->wallet_ends) count = wallet_ends_soonest(request->facts->wallet_ends, soonest);
+	map_key(pk, status, "wallet_credentials");
+	msgpack_pack_array(pk, count);
+	for (unsigned i = 0; i < count; i++) {
+		size_t map = map_begin(pk);
+		wallet_end_account(&soonest[i], account);
+		MEMBER_ALWAYS(account, STRING, account);
+		MEMBER_ALWAYS(kind, STRING, wallet_kind_text(soonest[i].kind));
+		MEMBER_ALWAYS(seconds_left, INTEGER, (soonest[i].end.v - request->now.v) / US_PER_SEC);
+	}
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
@@ -113,6 +132,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	MEMBER_ALWAYS(issuer, STRING, issuer);
 	MEMBER_ALWAYS(issuer_available, INTEGER, strcmp(issuer, "up") == 0);
 	pack_disk(facts, pk, map);
+	pack_wallets(request, pk, map);
 	MEMBER_ALWAYS(sync_histogram, HISTOGRAM, facts->sync_times);
 	MEMBER_ALWAYS(record_histogram, HISTOGRAM, &facts->record_commands);
 	MEMBER_ALWAYS(first_attempt_histogram, HISTOGRAM, &facts->deliveries.first_attempt);

@@ -1,6 +1,7 @@
 /* The commands of wallets. */
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
+#include "schemas/object_msgpack.h"
 #include "store/meta.h"
 
 /* WALLET_MARK, on every shard before the first credential of a kind is put on any: from then on this server has such wallets.
@@ -11,4 +12,111 @@ enum err on_WALLET_MARK(struct request *request, struct outcome *outcome)
 	enum err err = wallets_get(request->view, &before);
 	(void)outcome;
 	return err || (before | kinds) == before ? err : wallets_put(request->view, before | kinds);
+}
+
+/* wallet show: what serves the account, be it its own or the operator's. */
+static enum err pack_kind(struct request *request, enum wallet_kind kind, msgpack_packer *pk,
+                          struct span *last_error)
+{
+	struct wallet_credential row;
+	enum err                 err = wallet_credential_now(request->view, request->account->id, kind, &row);
+	if (err == ERR_NOT_FOUND) {
+		msgpack_pack_nil(pk);
+		return OK;
+	}
+	if (err) return err;
+	wallet_credential_pack(&row, request->now, pk);
+	if (!last_error->size) *last_error = row.last_error;
+	return OK;
+}
+
+/* Nothing registers yet, so nothing is installed and nothing waits. */
+static void pack_counts(msgpack_packer *pk, size_t map)
+{
+	map_key(pk, map, "installed");
+	msgpack_pack_map(pk, 2);
+	pack_count(pk, "apple", 0);
+	pack_count(pk, "google", 0);
+	MEMBER_ALWAYS(devices, INTEGER, 0);
+	map_key(pk, map, "waiting");
+	msgpack_pack_map(pk, 2);
+	pack_count(pk, "pushes", 0);
+	pack_count(pk, "updates", 0);
+}
+
+enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
+{
+	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
+	struct span    last_error = {NULL, 0};
+	size_t         map = map_begin(pk);
+	unsigned       on = WALLET_BITS_ALL & ~request->account->row.wallets_off;
+	MEMBER_ALWAYS(wallet, STRING, wallet_setting_text(on));
+	map_key(pk, map, "apple");
+	enum err err = pack_kind(request, WALLET_APPLE, pk, &last_error);
+	map_key(pk, map, "google");
+	if (!err) err = pack_kind(request, WALLET_GOOGLE, pk, &last_error);
+	pack_counts(pk, map);
+	MEMBER_NULLABLE(last_error, STRING, last_error.size, last_error);
+	return err;
+}
+
+/* wallet resume: each of the account's own credentials that rests, and the operator's where those serve it. */
+struct resting {
+	unsigned count;
+	struct {
+		struct account_id account;
+		enum wallet_kind  kind;
+		uint64_t          number;
+	} of[2 * WALLET_CREDENTIALS_MAX + WALLET_KIND_END];
+};
+
+static void add_resting(struct resting *resting, const struct wallet_credential *row)
+{
+	if (!row->rest_s || resting->count == sizeof resting->of / sizeof *resting->of) return;
+	resting->of[resting->count].account = row->account;
+	resting->of[resting->count].kind = row->kind;
+	resting->of[resting->count++].number = row->number;
+}
+
+static enum err find_own(struct request *request, struct resting *resting)
+{
+	struct wallet_credential row = {.number = 0};
+	struct buffer            room = {0};
+	enum err                 err;
+	while (!(err = wallet_credential_next(request->view, request->account->id, &room, &row)))
+		add_resting(resting, &row);
+	buffer_free(&room);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err find_operators(struct request *request, struct resting *resting)
+{
+	struct wallet_credential row;
+	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
+		enum err err = wallet_credential_now(request->view, request->account->id,
+		                                     (enum wallet_kind)kind, &row);
+		if (err && err != ERR_NOT_FOUND) return err;
+		bool is_own = !err && !memcmp(row.account.b, request->account->id.b, sizeof row.account.b);
+		if (!err && !is_own) add_resting(resting, &row);
+	}
+	return OK;
+}
+
+enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
+{
+	struct resting           resting = {.count = 0};
+	struct wallet_credential row;
+	msgpack_packer           pk = buffer_packer(outcome->payload);
+	enum err                 err = find_own(request, &resting);
+	if (!err) err = find_operators(request, &resting);
+	for (unsigned i = 0; !err && i < resting.count; i++) {
+		err = wallet_credential_get(request->view, resting.of[i].account, resting.of[i].kind,
+		                            resting.of[i].number, &row);
+		if (err) break;
+		row.rests_until.v = row.rest_s = 0;
+		row.last_error = span_of(NULL, 0);
+		err = wallet_credential_put(request->view, &row);
+	}
+	if (!err) msgpack_pack_map(&pk, 0);
+	return err;
 }

@@ -22,3 +22,6 @@ bool wallet_credential_ended(const struct wallet_credential *row, wall_us now);
 bool wallet_credential_rests(const struct wallet_credential *row, wall_us now);
 /* When it ends: the earlier of its certificates' ends; INT64_MAX: never. */
 wall_us wallet_credential_end(const struct wallet_credential *row);
+
+/* Packs a credential as `wallet apple show` and `wallet google show` print it. Errors: the buffer's, as it fails. */
+void wallet_credential_pack(const struct wallet_credential *row, wall_us now, msgpack_packer *pk);

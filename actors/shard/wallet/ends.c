@@ -1,0 +1,170 @@
+/* Ends of credentials, and the lines about them. An entry has the next threshold below which it has not been logged. One that
+ * was read at the start begins with the first threshold, so that a start logs what ends soon; one that was put begins with the
+ * first that lies ahead. */
+#include "actors/shard/wallet/ends.h"
+
+#include "actors/rt/log.h"
+#include "actors/shard/wallet/wallet.h"
+
+#include <stdlib.h>
+
+static const int64_t thresholds_days[] = {30, 14, 7, 1};
+enum { THRESHOLDS = sizeof thresholds_days / sizeof *thresholds_days };
+#define US_PER_DAY (INT64_C(86400) * US_PER_SEC)
+
+void wallet_end_account(const struct wallet_end *end, char text[ACCOUNT_ID_TEXT])
+{
+	static const char nobody[] = "default";
+	if (memcmp(end->account.b, wallet_operator.b, sizeof end->account.b) != 0)
+		account_id_text(end->account, text);
+	else
+		memcpy(text, nobody, sizeof nobody);
+}
+
+/* When an entry comes below its next threshold; INT64_MAX: it was below all. */
+static int64_t due(const struct wallet_end *end)
+{
+	return end->next < THRESHOLDS ? end->end.v - thresholds_days[end->next] * US_PER_DAY : INT64_MAX;
+}
+
+/* Passes over the thresholds that lie behind; returns the last of them, in days; 0: none. */
+static int64_t pass_over(struct wallet_end *end, wall_us now)
+{
+	int64_t days = 0;
+	for (; due(end) <= now.v; end->next++)
+		days = thresholds_days[end->next];
+	return days;
+}
+
+static void set_look_at(struct wallet_ends *ends)
+{
+	ends->look_at.v = INT64_MAX;
+	for (size_t i = 0; i < ends->count; i++)
+		if (due(&ends->of[i]) < ends->look_at.v) ends->look_at.v = due(&ends->of[i]);
+}
+
+/* Entries ------------------------------------------------------------------------------------------------- */
+
+static bool is_of(const struct wallet_end *end, struct account_id account, enum wallet_kind kind)
+{
+	return end->kind == kind && !memcmp(end->account.b, account.b, sizeof account.b);
+}
+
+static enum err add(struct wallet_ends *ends, const struct wallet_end *end)
+{
+	if (ends->count == ends->room) {
+		size_t             room = ends->room ? 2 * ends->room : 16;
+		struct wallet_end *of = realloc(ends->of, room * sizeof *of);
+		if (!of) return ERR_NO_MEMORY;
+		ends->of = of;
+		ends->room = room;
+	}
+	ends->of[ends->count++] = *end;
+	return OK;
+}
+
+static void drop(struct wallet_ends *ends, struct account_id account, enum wallet_kind kind)
+{
+	for (size_t i = 0; i < ends->count; i++) {
+		if (!is_of(&ends->of[i], account, kind)) continue;
+		ends->of[i] = ends->of[--ends->count];
+		return;
+	}
+}
+
+/* Replaces the account's entry by what its rows say. `now` NULL: at the start. */
+static enum err renew(struct wallet_ends *ends, struct view *view, struct wallet_end entry,
+                      const wall_us *now)
+{
+	struct wallet_credential row;
+	bool     is_default = !memcmp(entry.account.b, wallet_operator.b, sizeof entry.account.b);
+	enum err err = wallet_current_get(view, entry.account, entry.kind, &row);
+	drop(ends, entry.account, entry.kind);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	entry.end = wallet_credential_end(&row);
+	entry.next = 0;
+	if (now) (void)pass_over(&entry, *now);
+	return entry.end.v == INT64_MAX || (is_default && !ends->is_first) ? OK : add(ends, &entry);
+}
+
+enum err wallet_ends_load(struct wallet_ends *ends, struct view *view, bool is_first)
+{
+	struct view_row row;
+	struct buffer   room = {0};
+	*ends = (struct wallet_ends){.is_first = is_first};
+	must(!pthread_mutex_init(&ends->lock, NULL));
+	enum err err = view_parted_from(view, TABLE_WALLET_CREDENTIAL, span_of("", 1), &room, &row);
+	for (; !err; err = view_parted_next(view, TABLE_WALLET_CREDENTIAL, &room, &row)) {
+		struct wallet_end entry = {.end = {0}};
+		size_t            size = sizeof entry.account;
+		uint64_t          number;
+		if (row.key.size < size) break;
+		memcpy(entry.account.b, row.key.at, size);
+		if (!wallet_key_read(span_of(row.key.at + size, row.key.size - size), &entry.kind, &number))
+			break;
+		/* The look-ups move the cursor, to the row named here: only rows of this kind are passed over. */
+		if (!number && (err = renew(ends, view, entry, NULL))) break;
+	}
+	buffer_free(&room);
+	ends->look_at.v = 0;
+	return err == ERR_NOT_FOUND ? OK : err ? err : ERR_DAMAGED;
+}
+
+void wallet_ends_free(struct wallet_ends *ends)
+{
+	free(ends->of);
+	ends->of = NULL;
+	ends->count = ends->room = 0;
+}
+
+enum err wallet_ends_on_writes(struct wallet_ends *ends, const struct writes *writes, struct view *view,
+                               wall_us now)
+{
+	enum err err = OK;
+	pthread_mutex_lock(&ends->lock);
+	for (unsigned i = 0; !err && i < writes->count; i++) {
+		struct wallet_end entry = {.end = {0}};
+		size_t            size = sizeof entry.account;
+		uint64_t          number;
+		const struct span key = writes->rows[i].key;
+		if (writes->rows[i].table != TABLE_WALLET_CREDENTIAL) continue;
+		memcpy(entry.account.b, key.at, size);
+		if (!wallet_key_read(span_of(key.at + size, key.size - size), &entry.kind, &number)) continue;
+		if (!number) err = renew(ends, view, entry, &now);
+	}
+	set_look_at(ends);
+	pthread_mutex_unlock(&ends->lock);
+	return err;
+}
+
+/* Telling ------------------------------------------------------------------------------------------------- */
+
+void wallet_ends_log(struct wallet_ends *ends, wall_us now)
+{
+	char account[ACCOUNT_ID_TEXT];
+	if (now.v < ends->look_at.v) return;
+	pthread_mutex_lock(&ends->lock);
+	for (size_t i = 0; i < ends->count; i++) {
+		int64_t days = pass_over(&ends->of[i], now);
+		if (!days) continue;
+		wallet_end_account(&ends->of[i], account);
+		log_warn("wallet-credential-ends", "account=%s kind=%s days=%d", account,
+		         wallet_kind_text(ends->of[i].kind), (int)days);
+	}
+	set_look_at(ends);
+	pthread_mutex_unlock(&ends->lock);
+}
+
+unsigned wallet_ends_soonest(struct wallet_ends *ends, struct wallet_end soonest[WALLET_ENDS_SHOWN_MAX])
+{
+	unsigned count = 0;
+	pthread_mutex_lock(&ends->lock);
+	for (size_t i = 0; i < ends->count; i++) {
+		unsigned at = count < WALLET_ENDS_SHOWN_MAX ? count++ : WALLET_ENDS_SHOWN_MAX;
+		for (; at && soonest[at - 1].end.v > ends->of[i].end.v; at--)
+			if (at < WALLET_ENDS_SHOWN_MAX) soonest[at] = soonest[at - 1];
+		if (at < WALLET_ENDS_SHOWN_MAX) soonest[at] = ends->of[i];
+	}
+	pthread_mutex_unlock(&ends->lock);
+	return count;
+}

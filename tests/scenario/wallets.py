@@ -1,0 +1,77 @@
+"""Credentials for wallets as a test makes them: a chain like Apple's, signed by an imitation of its WWDR certificate, and the key
+file of a Google service account. Everything is made with openssl and thrown away."""
+import json
+from pathlib import Path
+
+from certificates import openssl
+
+MARK = "1.2.840.113635.100.6.1.16"
+TEAM = "ABCDE12345"
+APPLE = {"pass_type_id", "team_id", "not_before", "not_after", "wwdr_not_after", "generation", "state", "last_error", "warnings"}
+GOOGLE = {"issuer_id", "client_email", "generation", "state", "last_error"}
+EMAIL = "passes@shop.iam.gserviceaccount.com"
+ISSUER = "3388000000012345678"
+
+
+class Apple:
+    """Makes certificates of pass types below a directory."""
+
+    def __init__(self, place):
+        self.place = Path(place)
+        self.place.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+        self.wwdr = self.authority("G4")
+
+    def file(self, ending):
+        self.count += 1
+        return self.place / f"{self.count}.{ending}"
+
+    def key(self, *kind):
+        key = self.file("key")
+        openssl("genpkey", *(kind or ("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")), "-out", key)
+        return key
+
+    def p8(self):
+        return self.key("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+
+    def authority(self, generation, days=900):
+        made = self.file("pem")
+        key = self.key()
+        request, extensions = self.file("csr"), self.file("ext")
+        openssl("req", "-new", "-key", key, "-out", request,
+                "-subj", f"/CN=Imitated WWDR{f'/OU={generation}' if generation else ''}/O=Tests")
+        extensions.write_text("basicConstraints=critical,CA:TRUE\n")
+        openssl("x509", "-req", "-in", request, "-signkey", key, "-days", days, "-extfile", extensions, "-out", made)
+        made.with_suffix(".of").write_text(str(key))
+        return made
+
+    def make(self, pass_type="pass.example.shop", days=300, key=None, wwdr=None, team=TEAM, marked=True):
+        """(certificate, key). With `days` -1 it expired yesterday."""
+        key, wwdr = key or self.key(), wwdr or self.wwdr
+        request, made, extensions = self.file("csr"), self.file("pem"), self.file("ext")
+        names = [("UID", pass_type), ("CN", "Pass Type ID"), ("OU", team), ("O", "Tests")]
+        subject = "".join(f"/{name}={value}" for name, value in names if value)
+        openssl("req", "-new", "-key", key, "-subj", subject, "-out", request)
+        extensions.write_text(f"{MARK}=ASN1:UTF8String:{pass_type}\n" if marked else "basicConstraints=CA:FALSE\n")
+        openssl("x509", "-req", "-in", request, "-CA", wwdr, "-CAkey", wwdr.with_suffix(".of").read_text(), "-set_serial",
+                self.count, "-days", days, "-extfile", extensions, "-out", made)
+        return made, key
+
+    def options(self, *arguments, **changes):
+        """Options of `wallet apple put` for a certificate."""
+        made, key = self.make(*arguments, **changes)
+        return ["--cert", made, "--key", key, "--wwdr", changes.get("wwdr") or self.wwdr]
+
+
+def google(place, key, name="google.json", **changes):
+    """The file of a service account; `changes` replace members, None removes one."""
+    file = {"type": "service_account", "project_id": "shop", "private_key_id": "0123456789abcdef", "client_email": EMAIL,
+            "private_key": Path(key).read_text(), "token_uri": "https://oauth2.googleapis.com/token", **changes}
+    path = Path(place) / name
+    path.write_text(json.dumps({member: value for member, value in file.items() if value is not None}))
+    return path
+
+
+def lines_of_key(key):
+    """The lines of a PEM file between its first and its last."""
+    return Path(key).read_text().split("\n")[1:-2]
