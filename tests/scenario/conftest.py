@@ -20,6 +20,7 @@ from names import Names  # noqa: E402
 from origins import Origin  # noqa: E402
 from receiver import Mute, Receiver  # noqa: E402
 from shop import Shop  # noqa: E402
+from wallets import Apple  # noqa: E402
 
 
 def pytest_configure(config):
@@ -143,6 +144,12 @@ def certificate(tmp_path_factory):
                     "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True,
                    capture_output=True)
     return cert, key
+
+
+@pytest.fixture(scope="module")
+def apple(tmp_path_factory):
+    """Makes certificates as Apple does."""
+    return Apple(tmp_path_factory.mktemp("apple"))
 
 
 @pytest.fixture

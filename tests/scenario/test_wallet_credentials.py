@@ -9,33 +9,9 @@ import pytest
 from certificates import openssl
 from harness import wait_for
 from shop import Shop
-from wallets import APPLE, EMAIL, GOOGLE, ISSUER, TEAM, Apple, google, lines_of_key
+from wallets import APPLE, EMAIL, GOOGLE, ISSUER, TEAM, google, is_missing, lines_of_key, put, put_google, refused, show
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-
-
-@pytest.fixture(scope="module")
-def apple(tmp_path_factory):
-    return Apple(tmp_path_factory.mktemp("apple"))
-
-
-def put(shop, *options):
-    return shop.service.cli("wallet", "apple", "put", shop.account, *options)
-
-
-def show(shop, platform="apple"):
-    return shop.service.cli("wallet", platform, "show", shop.account)
-
-
-def refused(service, *arguments):
-    """The error of a command that exits with 1 and prints nothing."""
-    done = service.run(*arguments)
-    assert (done.returncode, done.stdout) == (1, ""), done
-    return json.loads(done.stderr)
-
-
-def is_missing(service, *arguments):
-    return refused(service, *arguments) == {"code": "RESOURCE_NOT_FOUND", "message": "No such credential has been put."}
 
 
 def days_from_now(text):
@@ -215,10 +191,6 @@ def test_an_account_that_there_is_not(service, apple):
 
 
 # Google
-
-def put_google(shop, file, issuer=ISSUER):
-    return shop.service.cli("wallet", "google", "put", shop.account, "--service-account", file, "--issuer", issuer)
-
 
 def test_a_service_account(shop, apple):
     made = put_google(shop, google(apple.place, apple.key()))
@@ -420,60 +392,3 @@ def test_words_of_the_commands(service):
         assert done.returncode == 0 and "stampede wallet apple put (ACCOUNT | --default)" in done.stdout, words
         assert ("wallet apple show" in done.stdout) == ("put" not in words), words
         assert ("wallet google" in done.stdout) == ("apple" not in words), words
-
-
-
-# Their end
-
-ENDS = re.compile(r"level=warn .*event=wallet-credential-ends account=(\S+) kind=(\w+) days=(\d+)$")
-
-
-def ends_logged(service):
-    return [match.groups() for line in service.log_lines() if (match := ENDS.search(line))]
-
-
-def seconds_left(service):
-    with service.admin() as admin:
-        text = admin.get("/metrics").body.decode()
-    found = re.findall(r'^stampede_wallet_credential_seconds_left\{account="(\S+)",kind="(\w+)"\} (-?\d+)$', text, re.M)
-    assert ("wallet_credential" in text) == bool(found)
-    return {(account, kind): int(left) for account, kind, left in found}
-
-
-def test_the_end_is_announced_at_each_threshold(clocked, apple):
-    service, account = clocked.service, clocked.account
-    service.expect_log("event=wallet-credential-ends")
-    assert seconds_left(service) == {}
-    put(clocked, *apple.options(days=40))
-    put_google(clocked, google(apple.place, apple.key()))
-    service.cli("wallet", "apple", "put", "--default", *apple.options(days=50))
-    left = seconds_left(service)
-    assert set(left) == {(account, "apple"), ("default", "apple")}
-    assert left[account, "apple"] == pytest.approx(40 * 86400, abs=120)
-    for days, expected in ((9, []), (2, ["30"]), (17, ["14"]), (5, ["7"]), (6, ["1"]), (3, [])):
-        seen = len(ends_logged(service))
-        service.cli("clock", "advance", f"{days}d")
-        wanted = [(account, "apple", threshold) for threshold in expected]
-        wait_for(lambda seen=seen, wanted=wanted: [line for line in ends_logged(service)[seen:] if line[0] != "default"] == wanted,
-                 5, f"{wanted} after {days} days")
-    assert [line[2] for line in ends_logged(service) if line[0] == "default"] == ["30", "14"]
-    assert show(clocked)["state"] == "expired"
-    assert seconds_left(service)[account, "apple"] == pytest.approx(-2 * 86400, abs=120)
-    assert refused(service, "wallet", "apple", "put", account, *apple.options(days=40))["message"].startswith("The certificate has expired")
-    put(clocked, *apple.options(days=80))
-    assert show(clocked)["state"] == "ok" and seconds_left(service)[account, "apple"] > 30 * 86400
-
-
-def test_a_start_announces_what_ends_soon(own, apple):
-    service = own.service
-    service.expect_log("event=wallet-credential-ends")
-    put(own, *apple.options(days=10))
-    assert ends_logged(service) == []
-    service.restart()
-    wait_for(lambda: ends_logged(service) == [(own.account, "apple", "14")], 5, "the line of the start")
-    [ending] = service.status()["shards"][0]["wallet_credentials"]
-    assert (ending["account"], ending["kind"]) == (own.account, "apple") and 0 < ending["seconds_left"] < 10 * 86400
-    service.cli("wallet", "apple", "remove", own.account)
-    assert service.status()["shards"][0]["wallet_credentials"] == []
-    service.restart()
-    assert len(ends_logged(service)) == 1

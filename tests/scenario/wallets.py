@@ -75,3 +75,26 @@ def google(place, key, name="google.json", **changes):
 def lines_of_key(key):
     """The lines of a PEM file between its first and its last."""
     return Path(key).read_text().split("\n")[1:-2]
+
+
+def put(shop, *options):
+    return shop.service.cli("wallet", "apple", "put", shop.account, *options)
+
+
+def show(shop, platform="apple"):
+    return shop.service.cli("wallet", platform, "show", shop.account)
+
+
+def refused(service, *arguments):
+    """The error of a command that exits with 1 and prints nothing."""
+    done = service.run(*arguments)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    return json.loads(done.stderr)
+
+
+def is_missing(service, *arguments):
+    return refused(service, *arguments) == {"code": "RESOURCE_NOT_FOUND", "message": "No such credential has been put."}
+
+
+def put_google(shop, file, issuer=ISSUER):
+    return shop.service.cli("wallet", "google", "put", shop.account, "--service-account", file, "--issuer", issuer)

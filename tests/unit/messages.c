@@ -65,6 +65,7 @@ Test(messages, the_operator_s_messages_are_closed_to_http)
 	                                   MSG_WALLET_GOOGLE_PUT,
 	                                   MSG_WALLET_CREDENTIAL_SHOW,
 	                                   MSG_WALLET_CREDENTIAL_REMOVE,
+	                                   MSG_WALLET_CHECK,
 	                                   MSG_WALLET_SHOW,
 	                                   MSG_WALLET_RESUME};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)

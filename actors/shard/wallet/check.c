@@ -1,0 +1,115 @@
+/* wallet check: a rehearsal, step by step, with what serves the account. Steps of the shard alone: does the certificate still
+ * hold as it did when it was put, and is the public URL one that phones take? */
+#include "actors/shard/wallet/wallet.h"
+#include "schemas/object_msgpack.h"
+#include "schemas/wallet/credential.h"
+
+#include <stdio.h>
+
+/* The steps so far. */
+struct steps {
+	struct buffer packed;
+	unsigned      count;
+	bool          has_failed;
+	bool          has_any; /* a credential serves the account */
+};
+
+static void add_step(struct steps *steps, const char *name, bool ok, const char *detail)
+{
+	msgpack_packer packer = buffer_packer(&steps->packed), *pk = &packer;
+	size_t         map = map_begin(pk);
+	MEMBER_ALWAYS(step, STRING, name);
+	MEMBER_ALWAYS(ok, BOOLEAN, ok);
+	MEMBER_ALWAYS(detail, STRING, detail);
+	steps->count++;
+	steps->has_failed |= !ok;
+}
+
+/* Judges the stored certificate and its opened key once more. */
+static enum err judge(struct request *request, const struct wallet_credential *row, struct reason *reason)
+{
+	const struct wallet_seal      whose = {row->account, row->kind, row->number, row->generation};
+	struct wallet_credential_read read = {.warnings = 0};
+	struct wallet_keys            keys;
+	struct buffer                 plain = {0};
+	enum err err = wallet_unseal(request->facts->wallet_key, &whose, row->sealed, &plain, &keys);
+	if (!err) {
+		const struct apple_files files = {.certificate = row->certificate,
+		                                  .key = keys.key,
+		                                  .wwdr = row->issuer,
+		                                  .p8 = keys.p8,
+		                                  .p8_id = row->key_id};
+		err = apple_credential_read(&files, request->now, view_arena(request->view), &read, reason);
+	}
+	wallet_read_forget(&read);
+	wallet_keys_forget(&plain);
+	return err;
+}
+
+static enum err check_certificate(struct request *request, const struct wallet_credential *row,
+                                  struct steps *steps)
+{
+	struct reason reason = {.cause = CAUSE_NONE};
+	char          text[REASON_TEXT], end[RFC3339_TEXT];
+	enum err      err = judge(request, row, &reason);
+	if (err == ERR_NO_MEMORY) return err;
+	rfc3339_text(wallet_credential_end(row), end);
+	if (reason.cause)
+		reason_text(&reason, text);
+	else if (err)
+		snprintf(text, sizeof text,
+		         "The private key does not open: it was sealed with another master key.");
+	else
+		snprintf(text, sizeof text, "%.*s of team %.*s, valid until %s.", (int)row->name.size,
+		         (const char *)row->name.at, (int)row->owner.size, (const char *)row->owner.at, end);
+	add_step(steps, "certificate", !err, text);
+	return OK;
+}
+
+static void check_public_url(const struct request *request, struct steps *steps)
+{
+	const char *url = request->facts->public_url;
+	bool        ok = url && !strncmp(url, "https://", 8);
+	add_step(
+	    steps, "public_url", ok,
+	    ok ? url
+	       : "The public URL is not https: phones register for no updates. Serve with --public-url.");
+}
+
+static enum err check_apple(struct request *request, struct steps *steps)
+{
+	struct wallet_credential row;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	steps->has_any = true;
+	if ((err = check_certificate(request, &row, steps))) return err;
+	check_public_url(request, steps);
+	return OK;
+}
+
+/* Nothing is asked of Google yet. */
+static enum err check_google(struct request *request, struct steps *steps)
+{
+	struct wallet_credential row;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	steps->has_any = true;
+	return OK;
+}
+
+enum err on_WALLET_CHECK(struct request *request, struct outcome *outcome)
+{
+	struct steps   steps = {.count = 0};
+	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
+	enum err       err = check_apple(request, &steps);
+	if (!err) err = check_google(request, &steps);
+	if (!err && steps.packed.failed) err = ERR_NO_MEMORY;
+	if (!err && !steps.has_any) err = refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(ok, BOOLEAN, !steps.has_failed);
+	map_key(pk, map, "steps");
+	msgpack_pack_array(pk, steps.count);
+	buffer_append(outcome->payload, steps.packed.at, steps.packed.size);
+	buffer_free(&steps.packed);
+	return err;
+}
