@@ -76,6 +76,12 @@ Test(table, warns_of_problems, .fini = forget)
 	    {"{'shards':[{'index':0,'issuer':'down'}]}", "does not hear the timer"},
 	    {"{'shards':[{'index':0,'issuer':'paused'}]}", "issuing is paused"},
 	    {"{'shards':[{'index':0,'oldest_due_seconds':61}]}", "due for 61 s"},
+	    {"{'shards':[{'index':0,'wallet_credentials':[{'account':'acc_a','kind':'apple','seconds_left':"
+	     "900000}]}]}",
+	     "wallets of acc_a: the apple credential expires in 10 days"},
+	    {"{'shards':[{'index':0,'wallet_credentials':[{'account':'default','kind':'apple','seconds_left':"
+	     "-1}]}]}",
+	     "wallets of default: the apple credential has expired"},
 	    {"{'root_certificates':false}", "no root certificates"},
 	    {"{'deliveries':'off'}", "--no-deliveries"},
 	    {"{'certificate':{'not_after':'2026-11-26T11:59:59Z'}}", "the certificate has expired"},
@@ -88,6 +94,10 @@ Test(table, warns_of_problems, .fini = forget)
 		cr_expect(strstr(text, "Warnings\n"), "%s", cases[i].status);
 	}
 	cr_expect_not(strstr(table_of("{'certificate':{'not_after':'2027-02-01T12:00:00Z'}}"), "Warnings"));
+	cr_expect_not(
+	    strstr(table_of("{'shards':[{'index':0,'wallet_credentials':[{'account':'a','kind':'apple',"
+	                    "'seconds_left':2592000}]}]}"),
+	           "Warnings"));
 }
 
 Test(table, shows_the_endpoints_with_the_most_retries, .fini = forget)
