@@ -79,7 +79,7 @@ static enum err renew(struct wallet_ends *ends, struct view *view, struct wallet
 	struct wallet_credential row;
 	bool     is_default = !memcmp(entry.account.b, wallet_operator.b, sizeof entry.account.b);
 	enum err err = wallet_current_get(view, entry.account, entry.kind, &row);
-	drop(ends, entry.account, entry.kind);
+	if (now) drop(ends, entry.account, entry.kind); /* at the start there is none yet */
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	entry.end = wallet_credential_end(&row);
 	entry.next = 0;
