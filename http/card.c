@@ -29,8 +29,9 @@ static void hash_text(struct span style, char text[CARD_HASH_TEXT])
 	EVP_EncodeBlock((unsigned char *)text, hash, sizeof hash);
 }
 
-/* Everything before the body. `card` is a colour. */
-static void put_head(struct buffer *out, struct span title, struct span card, struct card_hashes *hashes)
+/* Everything before the body. `card` is a colour; `with_wallets`: there are buttons, which need styles of their own. */
+static void put_head(struct buffer *out, struct span title, struct span card, bool with_wallets,
+                     struct card_hashes *hashes)
 {
 	PUT(out, HEAD);
 	html_plain(out, title);
@@ -43,6 +44,7 @@ static void put_head(struct buffer *out, struct span title, struct span card, st
 	PUT(out, COLOURS_INK);
 	buffer_text(out, colour_ink(card));
 	PUT(out, COLOURS_END);
+	if (with_wallets) PUT(out, WALLETS_STYLE);
 	if (!out->failed) {
 		hash_text(span_of(piece_STYLE, sizeof piece_STYLE - 1), hashes->text[0]);
 		hash_text(span_of(out->at + begin, out->size - begin), hashes->text[1]);
@@ -193,6 +195,67 @@ static void put_fields(struct buffer *out, const struct pass_view *shown, const 
 	PUT(out, FIELDS_END);
 }
 
+/* --- wallets --- */
+
+static const struct wallet_button {
+	enum wallet_kind kind;
+	const char *class, *path, *words;
+} buttons[] = {
+#define B(kind, class, path, words) {WALLET_##kind, class, path, words},
+#include "http/page.def"
+#undef B
+};
+
+/* The wallets that the reader is offered: those of its system, or the others where these are off. */
+static unsigned offered(const struct pass_view *shown, enum agent agent)
+{
+	unsigned own = agent == AGENT_APPLE     ? WALLET_BIT(WALLET_APPLE)
+	               : agent == AGENT_ANDROID ? WALLET_BIT(WALLET_GOOGLE)
+	                                        : WALLET_BITS_ALL;
+	if (!shown->may_be_put) return 0;
+	return shown->wallets & own ? shown->wallets & own : shown->wallets;
+}
+
+static void put_button(struct buffer *out, const struct wallet_button *button,
+                       const struct card_reader *reader)
+{
+	PUT(out, WALLET);
+	buffer_text(out, button->class);
+	PUT(out, WALLET_LINK);
+	html_url(out, reader->link);
+	buffer_text(out, button->path);
+	if (reader->badges[button->kind]) {
+		PUT(out, WALLET_BADGE);
+		buffer_text(out, wallet_kind_text(button->kind));
+		PUT(out, WALLET_BADGE_WORDS);
+		buffer_text(out, button->words);
+		PUT(out, WALLET_BADGE_END);
+	} else {
+		PUT(out, WALLET_WORDS);
+		buffer_text(out, button->words);
+		PUT(out, WALLET_WORDS_END);
+	}
+}
+
+/* True: an image is among them. */
+static bool put_wallets(struct buffer *out, unsigned wallets, const struct card_reader *reader)
+{
+	bool has_badge = false;
+	if (!wallets) return false;
+	if (reader->agent == AGENT_IN_APP) {
+		PUT(out, WALLET_BROWSER);
+		return false;
+	}
+	PUT(out, WALLETS);
+	for (unsigned i = 0; i < sizeof buttons / sizeof *buttons; i++) {
+		if (!(wallets & WALLET_BIT(buttons[i].kind))) continue;
+		put_button(out, &buttons[i], reader);
+		has_badge |= reader->badges[buttons[i].kind];
+	}
+	PUT(out, WALLETS_END);
+	return has_badge;
+}
+
 /* --- document --- */
 
 static enum err put_qr(struct buffer *out, struct span value)
@@ -214,22 +277,24 @@ static enum err read_object(struct span text, struct arena *arena, struct json *
 	return (*object)->kind == JSON_OBJECT ? OK : ERR_MALFORMED;
 }
 
-enum err card_render(const struct pass_view *shown, struct span link, struct arena *arena, struct buffer *out,
-                     struct card_hashes *hashes)
+enum err card_render(const struct pass_view *shown, const struct card_reader *reader, struct arena *arena,
+                     struct buffer *out, struct card_hashes *hashes)
 {
-	struct json *visible, *appearance = NULL;
-	enum err     err = read_object(shown->visible, arena, &visible);
+	const unsigned wallets = offered(shown, reader->agent);
+	struct json   *visible, *appearance = NULL;
+	enum err       err = read_object(shown->visible, arena, &visible);
 	if (!err && shown->appearance.size) err = read_object(shown->appearance, arena, &appearance);
 	if (err) return err;
 	struct span title = first_of(text_member(appearance, "title"), first_of(shown->title, shown->name));
 	struct span card = first_of(text_member(appearance, "background_color"), shown->background_color);
-	put_head(out, title, is_colour(card) ? card : span_str(card_default), hashes);
+	put_head(out, title, is_colour(card) ? card : span_str(card_default), wallets, hashes);
 	PUT(out, CARD);
-	hashes->has_images = put_image(out, shown, link, PAGE_IMAGE_BANNER);
+	hashes->has_images = put_image(out, shown, reader->link, PAGE_IMAGE_BANNER);
 	PUT(out, HEADER);
-	hashes->has_images |= put_image(out, shown, link, PAGE_IMAGE_LOGO);
+	hashes->has_images |= put_image(out, shown, reader->link, PAGE_IMAGE_LOGO);
 	put_header(out, title, shown->status);
 	put_fields(out, shown, visible);
+	hashes->has_images |= put_wallets(out, wallets, reader);
 	if ((err = put_qr(out, shown->qr_value))) return err;
 	PUT(out, END);
 	return out->failed ? ERR_NO_MEMORY : OK;
@@ -249,7 +314,7 @@ void card_refusal(int status, struct buffer *out, struct card_hashes *hashes)
 	hashes->has_images = false;
 	while (rows[row].status && rows[row].status != status)
 		row++;
-	put_head(out, span_str(rows[row].title), span_str(words_default), hashes);
+	put_head(out, span_str(rows[row].title), span_str(words_default), false, hashes);
 	PUT(out, WORDS);
 	buffer_text(out, rows[row].title);
 	PUT(out, WORDS_TEXT);

@@ -1,4 +1,5 @@
 #pragma once
+#include "http/agent.h"
 #include "schemas/arena.h"
 #include "schemas/sha256.h"
 #include "schemas/pass_view.h"
@@ -14,10 +15,16 @@ struct card_hashes {
 	char text[CARD_STYLES][CARD_HASH_TEXT];
 };
 
-/* Appends the document of a pass. `link` is the token in its path; `arena` is scratch memory. Errors: ERR_MALFORMED (invalid
- * JSON), ERR_NO_MEMORY. */
-must_check enum err card_render(const struct pass_view *shown, struct span link, struct arena *arena,
-                                struct buffer *out, struct card_hashes *hashes);
+/* The reader of the document. `link` is the token in its path. */
+struct card_reader {
+	struct span link;
+	enum agent  agent;
+	bool        badges[WALLET_KIND_END]; /* by kind: the operator has an image for its button */
+};
+
+/* Appends the document of a pass; `arena` is scratch memory. Errors: ERR_MALFORMED (invalid JSON), ERR_NO_MEMORY. */
+must_check enum err card_render(const struct pass_view *shown, const struct card_reader *reader,
+                                struct arena *arena, struct buffer *out, struct card_hashes *hashes);
 
 /* Appends the document for an answer of `status` that shows no pass. Errors: only out->failed. */
 void card_refusal(int status, struct buffer *out, struct card_hashes *hashes);

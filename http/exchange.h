@@ -1,4 +1,5 @@
 #pragma once
+#include "http/agent.h"
 #include "http/connection.h"
 
 /* One request and its answer, from arrival until the answer is written. Lives in h2o's pool of the request. If that is
@@ -20,6 +21,7 @@ struct exchange {
 	struct uuid         key_id;                  /* from the shard, if requested */
 	struct span         origin;                  /* an allowed CORS origin, or of size 0 */
 	bool                without_body;            /* HEAD */
+	enum agent          agent;                   /* of a page */
 	unsigned            allow;                   /* for 405 */
 	enum err            edge; /* an error found here, reported once AUTH has succeeded */
 	struct span         edge_field, edge_message;
@@ -33,7 +35,7 @@ struct exchange {
 /* The headers of a request that are used; of size 0 if absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
-	struct span idempotency_key, if_none_match;
+	struct span idempotency_key, if_none_match, user_agent;
 	unsigned    authorizations, idempotency_keys; /* how many */
 	bool        is_coded;                         /* has a Content-Encoding other than `identity` */
 };

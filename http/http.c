@@ -7,6 +7,7 @@
 #include "actors/rt/time.h"
 #include "http/access_log.h"
 #include "http/admin.h"
+#include "http/badges.h"
 #include "http/live.h"
 #include "http/openapi.h"
 #include "http/peers.h"
@@ -101,6 +102,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	service->connections_max = connections_per_thread(service->thread_count);
 	if ((err = peers_open(&service->peers))) return err;
 	configure(service);
+	badges_read(service);
 	openapi_write(&service->document);
 	if (service->document.failed) return ERR_NO_MEMORY;
 	service->threads = calloc(service->thread_count, sizeof *service->threads);
@@ -198,5 +200,6 @@ out:
 	if (!started) free(service.threads); /* threads keep theirs */
 	peers_free(&service.peers);
 	buffer_free(&service.document);
+	badges_free(&service);
 	return failed;
 }

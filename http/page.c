@@ -6,6 +6,7 @@
  * on the way. */
 #include "http/page.h"
 #include "http/answer.h"
+#include "http/badges.h"
 #include "http/card.h"
 #include "schemas/api/pass.h"
 #include "schemas/lines.h"
@@ -85,9 +86,15 @@ static void answer_page(struct exchange *exchange, const struct reply *reply)
 	struct card_hashes  hashes;
 	buffer_clear(&thread->body);
 	arena_reset(&thread->memory.arena);
+	const struct card_reader reader = {
+	    .link = link_of(exchange),
+	    .agent = exchange->agent,
+	    .badges = {[WALLET_APPLE] = badge_of(thread->service, WALLET_APPLE).size,
+	               [WALLET_GOOGLE] = badge_of(thread->service, WALLET_GOOGLE).size}};
 	enum err err = pass_view_open(reply->payload, &shown);
-	if (!err) err = card_render(&shown, link_of(exchange), &thread->memory.arena, &thread->body, &hashes);
+	if (!err) err = card_render(&shown, &reader, &thread->memory.arena, &thread->body, &hashes);
 	if (!err) err = connection_charge_answer(exchange->connection, thread->body.size);
+	if (!err && shown.wallets) answer_header(exchange, "Vary", span_str("Accept, User-Agent"));
 	if (err)
 		refuse(exchange, err);
 	else
@@ -205,6 +212,7 @@ void page_begin(struct exchange *exchange, const struct request_headers *headers
 	enum err err = route_find(span_of(req->method.base, req->method.len), exchange->path, &match);
 	exchange->route = match.route;
 	exchange->allow = match.allow;
+	exchange->agent = agent_of(headers->user_agent);
 	exchange->origin = nothing; /* CORS covers the interface only, never a page */
 	/* The body is not used here, so a refused body only ends the connection. */
 	if (!err) err = read_token(exchange, match.params[0], &head);

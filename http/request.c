@@ -9,8 +9,10 @@
 #include "http/bearer.h"
 #include "http/cors.h"
 #include "http/idempotency_key.h"
+#include "http/no_route.h"
 #include "http/openapi.h"
 #include "http/page.h"
+#include "http/wallet_site.h"
 #include "schemas/api/system.h"
 
 #include <strings.h>
@@ -49,23 +51,6 @@ static bool heeds_key(const struct exchange *exchange, const struct request_head
 	return headers->idempotency_keys && exchange->route->method != METHOD_GET;
 }
 
-/* The path does not exist, or does not accept the method. */
-static void explain_route(const struct exchange *exchange, enum err err, struct span path,
-                          struct refusal *refusal)
-{
-	char          methods[ALLOW_TEXT];
-	struct reason reason = {.cause = CAUSE_PATH_UNKNOWN, .wanted = methods};
-	route_allow_text(exchange->allow, methods);
-	if (err == ERR_METHOD_NOT_ALLOWED)
-		reason.cause = CAUSE_METHOD_OTHER;
-	else if (!bearer_guards(path))
-		reason.cause = CAUSE_PATH_OUTSIDE;
-	else if (path.at[path.size - 1] == '/')
-		reason.cause = CAUSE_PATH_SLASH;
-	(void)!refusal_of(refusal, &reason);
-	refusal->field = nothing;
-}
-
 /* Finds the route and makes the checks that precede the body's content. */
 static enum err find_operation(struct exchange *exchange, const struct request_headers *headers,
                                struct route_match *match, struct refusal *refusal)
@@ -73,7 +58,7 @@ static enum err find_operation(struct exchange *exchange, const struct request_h
 	enum err err = route_find(span_of_iovec(exchange->req->method), exchange->path, match);
 	exchange->route = match->route;
 	exchange->allow = match->allow;
-	if (err) explain_route(exchange, err, exchange->path, refusal);
+	if (err) no_route_explain(exchange, err, exchange->path, refusal);
 	if (err) return err;
 	if (exchange->connection->refusal) {
 		*refusal = exchange->thread->refusal;
@@ -265,13 +250,6 @@ static void begin_operation(struct exchange *exchange, const struct request_head
 		connection_hold(exchange->connection);
 }
 
-static void answer_no_route(struct exchange *exchange, enum err err, struct span path)
-{
-	struct refusal refusal;
-	explain_route(exchange, err, path, &refusal);
-	answer_error(exchange, err, nothing, span_str(refusal.message));
-}
-
 static void answer_preflight(struct exchange *exchange)
 {
 	answer_header(exchange, "Access-Control-Allow-Methods", span_str(CORS_METHODS));
@@ -290,7 +268,7 @@ static void answer_document(struct exchange *exchange)
 	exchange->allow = 1u << METHOD_GET;
 	if (!err) err = connection_charge_answer(exchange->connection, document.size);
 	if (err == ERR_METHOD_NOT_ALLOWED)
-		answer_no_route(exchange, err, nothing);
+		no_route_answer(exchange, err);
 	else if (err)
 		answer_error(exchange, err, nothing, nothing);
 	else
@@ -312,8 +290,10 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 		answer_preflight(exchange);
 	else if (span_is(path, OPENAPI_PATH))
 		answer_document(exchange);
+	else if (wallet_site_is_at(path))
+		wallet_site_begin(exchange);
 	else if (!bearer_guards(path))
-		answer_no_route(exchange, ERR_ROUTE_NOT_FOUND, path);
+		no_route_answer(exchange, ERR_ROUTE_NOT_FOUND);
 	else if (!read_key(&exchange->connection->bearer, &headers, &head))
 		answer_stranger(exchange, bearer_judge(headers.authorization, headers.authorizations));
 	else

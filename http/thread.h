@@ -9,6 +9,7 @@
 #include "http/metrics.h"
 #include "http/connection_table.h"
 #include "schemas/limits.h"
+#include "schemas/wallet/kind.h"
 
 #include <h2o.h>
 #include <pthread.h>
@@ -40,6 +41,8 @@ struct service {
 	struct http_thread    *threads;
 	struct access_log     *access;   /* the main thread's; published in `live`; NULL: none */
 	struct buffer          document; /* the OpenAPI document: see openapi.h */
+	struct buffer          badges[WALLET_KIND_END]; /* by kind: see badges.h */
+	atomic_uint wallet_kinds; /* WALLET_BIT: of which somebody here certainly has a credential */
 	/* Bytes held now, by the account's slot; all threads write. */
 	_Atomic uint64_t body_bytes[SLOT_COUNT];
 	atomic_bool      stopping, failed;

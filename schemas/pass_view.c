@@ -4,7 +4,7 @@
 
 #include "schemas/frame.h"
 
-enum { SHOWN_ITEMS = 10 + 2 * PAGE_IMAGES, FIELD_ITEMS = 3 };
+enum { SHOWN_ITEMS = 11 + 2 * PAGE_IMAGES, FIELD_ITEMS = 3, MAY_BE_PUT = WALLET_BITS_ALL + 1 };
 
 const char *const page_image_names[PAGE_IMAGES] = {"logo", "banner"};
 
@@ -33,6 +33,7 @@ void pass_view_pack(const struct pass_view *shown, struct buffer *out)
 		msgpack_pack_uint32(&pk, shown->images[i].width);
 		msgpack_pack_uint32(&pk, shown->images[i].height);
 	}
+	msgpack_pack_unsigned_int(&pk, shown->wallets | (shown->may_be_put ? MAY_BE_PUT : 0));
 	msgpack_pack_array(&pk, shown->field_count);
 	for (unsigned i = 0; i < shown->field_count; i++) {
 		msgpack_pack_array(&pk, FIELD_ITEMS);
@@ -110,6 +111,9 @@ enum err pass_view_open(const msgpack_object *payload, struct pass_view *shown)
 		shown->images[i].width = take_number(&items, UINT32_MAX);
 		shown->images[i].height = take_number(&items, UINT32_MAX);
 	}
+	unsigned wallets = take_number(&items, 2 * MAY_BE_PUT);
+	shown->wallets = wallets & WALLET_BITS_ALL;
+	shown->may_be_put = wallets & MAY_BE_PUT;
 	const msgpack_object *fields = take(&items, MSGPACK_OBJECT_ARRAY);
 	if (!fields || fields->via.array.size > TEMPLATE_FIELDS_MAX) return ERR_MALFORMED;
 	shown->field_count = fields->via.array.size;

@@ -1,12 +1,13 @@
 #pragma once
 #include "schemas/states.h"
 #include "schemas/template.h"
+#include "schemas/wallet/kind.h"
 
 /* The holder's view of a pass: PASS_PAGE's reply, from the shard to http, which makes a page from it. Data missing here
  * (hidden data, the account, times, why an issuance failed) cannot get into a page. As msgpack
  * [status, balance, counter, template's name, its title, its colour, appearance bin, visible bin, qr_value,
- *  logo's width, its height, banner's width, its height, [[key, label, kind]...]]: texts are str, of size 0 where there
- *  is none; bins are JSON text. */
+ *  logo's width, its height, banner's width, its height, wallets, [[key, label, kind]...]]: texts are str, of size 0 where
+ *  there is none; bins are JSON text. */
 enum page_image { PAGE_IMAGE_LOGO, PAGE_IMAGE_BANNER, PAGE_IMAGES };
 extern const char *const page_image_names[PAGE_IMAGES]; /* "logo": in an appearance, and in an image's path */
 
@@ -30,6 +31,9 @@ struct pass_view {
 	struct {
 		uint32_t width, height; /* pixels; 0: there is none */
 	} images[PAGE_IMAGES];
+
+	unsigned wallets;    /* WALLET_BIT of those that work for the account */
+	bool     may_be_put; /* into them, as the pass stands */
 
 	unsigned               field_count; /* in the template's order */
 	struct pass_view_field fields[TEMPLATE_FIELDS_MAX];

@@ -98,6 +98,12 @@ const struct row option_rows[] = {
      .about = "CA certificates, PEM, trusted in addition to those of the system"},
     {"--no-deliveries", FLAG, AT(no_deliveries),
      .about = "calls no endpoint: webhooks, images and notifications wait; for a restored copy"},
+    {"--wallet-badges", TEXT, AT(wallet_badges), .value = "DIR", .group = "Wallets",
+     .example = "/etc/stampede/badges", .unset = "none",
+     .about = "folder with apple.svg and google.svg, images for the buttons of a holder's page",
+     .note = "Both are artwork of Apple and Google, who give them to those who have a developer account. A "
+             "button "
+             "without an image has words. The files are read when the http process starts."},
     {"--test-clock", FLAG, AT(test_clock), .group = "Tests",
      .about = "allows `clock advance` to move service time; for tests only",
      .note =

@@ -23,6 +23,7 @@ struct options {
 	const char *egress_ca;
 	const char *log_format, *log_level; /* words of log.h */
 	const char *access_log;             /* a file, - for stderr; NULL: none */
+	const char *wallet_badges;          /* a folder; NULL: none */
 	const char *cors_origins[OPTION_LIST_MAX];
 	const char *egress_allow[OPTION_LIST_MAX];
 	unsigned    cors_origin_count, egress_allow_count;

@@ -1,11 +1,14 @@
 /* The HTML of a pass: every state, and omitted parts. Scenarios test whole pages. */
 #include "http/card.h"
 
+#include "schemas/lines.h"
+
 #include <criterion/criterion.h>
 
 static struct buffer      out;
 static struct arena       arena;
 static struct card_hashes hashes;
+static struct card_reader reader = {.link = {(const uint8_t *)"TOKEN", 5}};
 
 static struct pass_view sample(void)
 {
@@ -24,7 +27,7 @@ static const char *render(const struct pass_view *shown)
 {
 	buffer_clear(&out);
 	arena_reset(&arena);
-	cr_assert_eq(card_render(shown, span_str("TOKEN"), &arena, &out, &hashes), OK);
+	cr_assert_eq(card_render(shown, &reader, &arena, &out, &hashes), OK);
 	buffer_byte(&out, 0);
 	return (const char *)out.at;
 }
@@ -114,13 +117,12 @@ Test(card, refuses_what_is_not_an_object)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		struct pass_view shown = sample();
 		shown.visible = span_str(texts[i]);
-		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), ERR_MALFORMED,
-		             "%s", texts[i]);
+		cr_expect_eq(card_render(&shown, &reader, &arena, &out, &hashes), ERR_MALFORMED, "%s",
+		             texts[i]);
 		shown = sample();
 		shown.appearance = span_str(texts[i]);
 		enum err want = i ? ERR_MALFORMED : OK; /* no appearance is valid */
-		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), want, "%s",
-		             texts[i]);
+		cr_expect_eq(card_render(&shown, &reader, &arena, &out, &hashes), want, "%s", texts[i]);
 	}
 }
 
@@ -171,4 +173,72 @@ Test(card, links_existing_images_by_relative_paths)
 	cr_expect(strstr(render(&shown), "class=\"logo across\""));
 	card_refusal(404, &out, &hashes);
 	cr_expect_not(hashes.has_images);
+}
+
+/* Wallets ------------------------------------------------------------------------------------------------- */
+
+#define APPLE   "<a class=\"wallet-apple\" href=\"/p/TOKEN/pass.pkpass\">"
+#define GOOGLE  "<a class=\"wallet-google\" href=\"/p/TOKEN/google\">"
+#define BROWSER "<p class=\"wallet-browser\">"
+
+Test(card, offers_the_wallets_of_the_readers_system)
+{
+	enum { A = WALLET_BIT(WALLET_APPLE), G = WALLET_BIT(WALLET_GOOGLE) };
+	static const struct {
+		unsigned   wallets;
+		enum agent agent;
+		bool       apple, google, browser;
+	} rows[] = {
+	    {0, AGENT_APPLE, false, false, false},    {0, AGENT_IN_APP, false, false, false},
+	    {A | G, AGENT_APPLE, true, false, false}, {A | G, AGENT_ANDROID, false, true, false},
+	    {A | G, AGENT_OTHER, true, true, false},  {A | G, AGENT_IN_APP, false, false, true},
+	    {A, AGENT_ANDROID, true, false, false},   {G, AGENT_APPLE, false, true, false},
+	    {A, AGENT_OTHER, true, false, false},     {G, AGENT_IN_APP, false, false, true},
+	};
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct pass_view shown = sample();
+		shown.wallets = rows[i].wallets;
+		shown.may_be_put = true;
+		reader.agent = rows[i].agent;
+		const char *html = render(&shown);
+		cr_expect_eq(strstr(html, APPLE) != NULL, rows[i].apple, "row %u", i);
+		cr_expect_eq(strstr(html, GOOGLE) != NULL, rows[i].google, "row %u", i);
+		cr_expect_eq(strstr(html, BROWSER) != NULL, rows[i].browser, "row %u", i);
+		shown.may_be_put = false;
+		cr_expect_not(strstr(render(&shown), "wallet"), "row %u: of a pass that may not be put", i);
+	}
+}
+
+Test(card, has_badges_where_the_operator_has_them)
+{
+	struct pass_view shown = sample();
+	shown.wallets = WALLET_BITS_ALL;
+	shown.may_be_put = true;
+	cr_expect(strstr(render(&shown), APPLE "<span>Add to Apple Wallet</span></a>"));
+	cr_expect_not(hashes.has_images);
+	reader.badges[WALLET_GOOGLE] = true;
+	const char *html = render(&shown);
+	cr_expect(strstr(html, APPLE "<span>Add to Apple Wallet</span></a>"));
+	cr_expect(
+	    strstr(html, GOOGLE "<img src=\"/wallet/badges/google.svg\" alt=\"Add to Google Wallet\"></a>"));
+	cr_expect(hashes.has_images);
+}
+
+/* Pages of accounts without wallets are, byte for byte, what they were before there were any. */
+Test(card, without_wallets_is_as_ever)
+{
+	static const char want[] = "bd1ca21a21fac6e56986c749c0b35afdbc7412f2ef934d38250720f7900483ce";
+	struct pass_view  shown = sample();
+	uint8_t           hash[SHA256_BYTES];
+	char              text[2 * SHA256_BYTES + 1];
+	for (unsigned agent = AGENT_OTHER; agent <= AGENT_IN_APP; agent++) {
+		reader.agent = (enum agent)agent;
+		shown.may_be_put = true;
+		render(&shown);
+		struct span html = span_of(out.at, out.size - 1);
+		sha256_of(&html, 1, hash);
+		hex_text(hash, sizeof hash, text);
+		text[2 * SHA256_BYTES] = 0;
+		cr_expect_str_eq(text, want);
+	}
 }

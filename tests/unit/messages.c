@@ -77,7 +77,7 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);
 		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
-		               message == MSG_SHARD_STATUS;
+		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS;
 		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless, "%s", row->name);
 		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);
 	}

@@ -57,6 +57,20 @@ Test(pass_view, is_read_as_it_was_written)
 	}
 }
 
+Test(pass_view, has_the_wallets)
+{
+	for (unsigned wallets = 0; wallets <= WALLET_BITS_ALL; wallets++)
+		for (unsigned may = 0; may < 2; may++) {
+			struct pass_view want = sample(), got;
+			want.wallets = wallets;
+			want.may_be_put = may;
+			buffer_clear(&out);
+			pass_view_pack(&want, &out);
+			cr_assert_eq(reopen(&got), OK);
+			cr_expect(got.wallets == wallets && got.may_be_put == (bool)may);
+		}
+}
+
 Test(pass_view, numbers_beyond_their_range_are_refused)
 {
 	struct pass_view got, wrong[] = {sample(), sample(), sample()};
@@ -70,7 +84,7 @@ Test(pass_view, numbers_beyond_their_range_are_refused)
 	}
 }
 
-enum { SHOWN_ITEMS = 14 };
+enum { SHOWN_ITEMS = 15 };
 
 /* One item after the other is replaced by a map, or left out. */
 Test(pass_view, another_form_is_refused)

@@ -1,6 +1,7 @@
 /* GET /p/{token}: the pass as its holder sees it. Holders are not to suffer for what the account owes: it works while that
  * is suspended, and does not count towards its rate. */
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/wallet.h"
 
 #include "schemas/api/pass.h"
 #include "schemas/pass_view.h"
@@ -35,6 +36,30 @@ static enum err measure_images(struct request    *request, const struct template
 	return err;
 }
 
+/* Which wallets work for the account: switched on, with a credential that has not ended. */
+static enum err list_wallets(struct request *request, struct pass_view *shown)
+{
+	static const enum wallet_kind kinds[] = {WALLET_APPLE, WALLET_GOOGLE};
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct wallet_credential credential;
+		if (!wallet_is_on(&request->account->row, kinds[i])) continue;
+		enum err err = wallet_credential_now(request->view, request->account->id, kinds[i],
+		                                     &credential);
+		if (err && err != ERR_NOT_FOUND) return err;
+		if (!err && !wallet_credential_ended(&credential, request->now))
+			shown->wallets |= WALLET_BIT(kinds[i]);
+	}
+	return OK;
+}
+
+/* Can a wallet be given the pass, as it stands? */
+static bool may_be_put(const struct hot *pass)
+{
+	bool is_alive = pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE ||
+	                pass->status == PASS_REMOVED;
+	return is_alive && !(pass->flags & HOT_REINSTALL_BLOCKED);
+}
+
 enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
@@ -50,9 +75,11 @@ enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 	                          .background_color = template->background_color,
 	                          .appearance = body.appearance,
 	                          .visible = body.visible,
+	                          .may_be_put = may_be_put(&pass.now),
 	                          .qr_value = template->qr ? body.pass_id : span_of(NULL, 0)};
 	list_fields(template, &shown);
 	if ((err = measure_images(request, template, &body, &shown))) return err;
+	if ((err = list_wallets(request, &shown))) return err;
 	pass_view_pack(&shown, outcome->payload);
 	return OK;
 }

@@ -120,3 +120,13 @@ enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
 	if (!err) msgpack_pack_map(&pk, 0);
 	return err;
 }
+
+/* WALLET_KINDS */
+enum err on_WALLET_KINDS(struct request *request, struct outcome *outcome)
+{
+	unsigned       kinds;
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = wallets_get(request->view, &kinds);
+	if (!err) msgpack_pack_unsigned_int(&pk, kinds);
+	return err;
+}
