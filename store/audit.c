@@ -107,7 +107,8 @@ static enum err audit_strays(struct auditor *auditor)
 	for (unsigned table = 1; table < TABLE_END; table++) {
 		struct audit_rows rows = {.table = (enum table)table};
 		if (!is_account_table((enum table)table) || table == TABLE_ACCOUNT) continue;
-		if (table == TABLE_WALLET_CREDENTIAL && is_operator(auditor)) continue;
+		bool is_known = table == TABLE_WALLET_CREDENTIAL || table == TABLE_SHAPE_DUE;
+		if (is_known && is_operator(auditor)) continue;
 		enum err err = audit_row(auditor, &rows);
 		if (!err)
 			audit_fault(auditor, (enum table)table, "rows of an account that does not exist");
@@ -129,7 +130,10 @@ static enum err audit_account(struct auditor *auditor)
 	enum err err;
 	account_id_text(auditor->account, auditor->account_text);
 	if ((err = audit_account_row(auditor, &there))) return err;
-	if (!there && is_operator(auditor) && (err = audit_wallets(auditor))) return err;
+	if (!there && is_operator(auditor)) {
+		if ((err = audit_wallets(auditor))) return err;
+		if ((err = audit_shapes(auditor))) return err;
+	}
 	if (!there) return audit_strays(auditor);
 	for (unsigned i = 0; !err && i < sizeof parts / sizeof *parts; i++)
 		err = parts[i](auditor);

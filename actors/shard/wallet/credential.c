@@ -8,6 +8,7 @@
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
 #include "schemas/wallet/credential.h"
+#include "store/image_shape.h"
 
 /* Whose credentials the call is about. */
 static struct account_id owner_of(const struct request *request)
@@ -145,6 +146,8 @@ static enum err put(struct request *request, struct outcome *outcome, enum walle
 	if (!err && !how.only_judge) err = wallet_credential_put(request->view, &row);
 	if (!err && !how.only_judge)
 		err = wallet_current_put(request->view, row.account, row.kind, row.number);
+	if (!err && !how.only_judge && kind == WALLET_APPLE)
+		err = shapes_want_all(request->view, row.account);
 	if (!err) wallet_credential_pack(&row, request->now, &pk);
 	buffer_free(&sealed);
 	return err;
