@@ -1,5 +1,5 @@
-/* A chain of certificates as Apple's is: a WWDR certificate that issues those of pass types. Made when a test runs. Spans
- * live until the test ends: Criterion runs each in a process of its own. */
+/* A chain of certificates as Apple's is: a WWDR certificate that issues those of pass types. Made when a test runs. What is
+ * made here lives until chain_end(). */
 #pragma once
 #include "schemas/err.h"
 #include "schemas/span.h"
@@ -19,6 +19,27 @@ struct wanted {
 	X509       *issuer; /* NULL: itself; it may issue others then */
 	EVP_PKEY   *issuer_key;
 };
+
+enum { MADE_MAX = 256 };
+static X509    *made_certificates[MADE_MAX];
+static BIO     *made_texts[MADE_MAX];
+static unsigned made_certificate_count, made_text_count;
+
+static inline void chain_end(void)
+{
+	while (made_certificate_count)
+		X509_free(made_certificates[--made_certificate_count]);
+	while (made_text_count)
+		BIO_free(made_texts[--made_text_count]);
+}
+
+/* A text to be written; text_of() shows it. */
+static inline BIO *new_text(void)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	must(bio && made_text_count < MADE_MAX);
+	return made_texts[made_text_count++] = bio;
+}
 
 static inline void add_name(X509 *certificate, const char *kind, const char *text)
 {
@@ -51,6 +72,8 @@ static inline X509 *make_certificate(EVP_PKEY *key, const struct wanted *wanted)
 	add_extension(made, issuer, "basicConstraints",
 	              wanted->issuer ? "critical,CA:FALSE" : "critical,CA:TRUE");
 	if (wanted->has_mark) add_extension(made, issuer, PASS_MARK, "ASN1:UTF8String:pass.example.shop");
+	must(made_certificate_count < MADE_MAX);
+	made_certificates[made_certificate_count++] = made;
 	must(X509_sign(made, wanted->issuer ? wanted->issuer_key : key, EVP_sha256()));
 	return made;
 }
@@ -64,16 +87,16 @@ static inline struct span text_of(BIO *bio)
 
 static inline struct span pem_of_certificate(X509 *certificate)
 {
-	BIO *bio = BIO_new(BIO_s_mem());
-	must(bio && PEM_write_bio_X509(bio, certificate));
+	BIO *bio = new_text();
+	must(PEM_write_bio_X509(bio, certificate));
 	return text_of(bio);
 }
 
 /* `passphrase` NULL: not encrypted. */
 static inline struct span pem_of_key(EVP_PKEY *key, const char *passphrase)
 {
-	BIO *bio = BIO_new(BIO_s_mem());
-	must(bio && PEM_write_bio_PKCS8PrivateKey(bio, key, passphrase ? EVP_aes_128_cbc() : NULL, NULL, 0,
-	                                          NULL, (void *)passphrase));
+	BIO *bio = new_text();
+	must(PEM_write_bio_PKCS8PrivateKey(bio, key, passphrase ? EVP_aes_128_cbc() : NULL, NULL, 0, NULL,
+	                                   (void *)passphrase));
 	return text_of(bio);
 }

@@ -48,7 +48,16 @@ static void begin(void)
 	                             .wwdr = pem_of_certificate(wwdr)};
 }
 
-TestSuite(wallet_read, .init = begin);
+static void end(void)
+{
+	EVP_PKEY *keys[] = {key, wwdr_key, other_key, weak_key, p8, other_curve};
+	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+		EVP_PKEY_free(keys[i]);
+	chain_end();
+	arena_free(&arena);
+}
+
+TestSuite(wallet_read, .init = begin, .fini = end);
 
 static void expect(enum cause cause, const char *word)
 {
@@ -274,9 +283,9 @@ Test(wallet_read, warnings)
 
 static struct span p12_of(int cipher, EVP_PKEY *with, X509 *certificate)
 {
-	BIO    *bio = BIO_new(BIO_s_mem());
+	BIO    *bio = new_text();
 	PKCS12 *p12 = PKCS12_create("word", "name", with, certificate, NULL, cipher, cipher, 0, 0, 0);
-	must(bio && p12 && i2d_PKCS12_bio(bio, p12));
+	must(p12 && i2d_PKCS12_bio(bio, p12));
 	PKCS12_free(p12);
 	return text_of(bio);
 }
