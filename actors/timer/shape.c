@@ -148,7 +148,7 @@ static void take_row(struct filter *filter)
 		const uint64_t *sums = filter->sums + (size_t)i * CHANNELS;
 		const uint64_t  alpha = sums[ALPHA];
 		for (unsigned c = 0; c < ALPHA; c++)
-			pixel[c] = alpha ? (uint8_t)((sums[c] + alpha / 2) / alpha) : 0;
+			pixel[c] = (uint8_t)(alpha ? (sums[c] + alpha / 2) / alpha : 0);
 		pixel[ALPHA] = (uint8_t)((alpha + area / 2) / area);
 	}
 	memset(filter->sums, 0, (size_t)filter->x.to * CHANNELS * sizeof *filter->sums);

@@ -125,7 +125,7 @@ static void average(const struct picture *source, const struct frame *frame, uin
 			sum[3] += weight * p[3];
 		}
 	for (unsigned c = 0; c < 3; c++)
-		want[c] = sum[3] ? (uint8_t)((sum[c] + sum[3] / 2) / sum[3]) : 0;
+		want[c] = (uint8_t)(sum[3] ? (sum[c] + sum[3] / 2) / sum[3] : 0);
 	want[3] = (uint8_t)((sum[3] + area / 2) / area);
 }
 
