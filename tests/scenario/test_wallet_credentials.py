@@ -351,12 +351,12 @@ def bytes_of_key(key):
     return der.read_bytes()
 
 
-def test_nothing_of_http_changes(service, apple, new_shop):
-    """A credential opens no path by itself, and a refused put marks nothing."""
+def test_an_account_without_wallets_has_the_page_as_before(apple, new_shop):
     shop = new_shop("balance")
     link = shop.create()["download_url"]
     page = shop.client.get(link[link.index("/p/"):])
     put(shop, *apple.options())
+    shop.set("--wallet", "off")
     again = shop.client.get(link[link.index("/p/"):])
     assert (page.status, page.body) == (again.status, again.body)
 
