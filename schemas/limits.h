@@ -256,7 +256,8 @@ enum {
 	/* ledger rows in memory, an eighth of it for written ones; at three quarters of the rest they are written ahead of
 	 * their round, at all of it decisions pause for a slice */
 	LATE_TAILS_BYTES_MAX = 64 << 20,
-	LATE_TAILS_AHEAD = 750, /* thousandths: those three quarters */
+	LATE_ROWS_BYTES_MAX = 64 << 20, /* other rows of late tables in memory; likewise */
+	LATE_AHEAD = 750,               /* thousandths: those three quarters */
 	/* memory for passes that were used lately: so much of it may hold what is not in the tables yet, */
 	LATE_HURRY_PERCENT = 50,    /* until a slice follows each record, */
 	LATE_PAUSE_PERCENT = 75,    /* and so much until decisions pause for one */

@@ -1,6 +1,7 @@
 #pragma once
 #include "store/cells.h"
 #include "store/id_index.h"
+#include "store/late_rows_inside.h"
 #include "store/retired.h"
 #include "store/tails_inside.h"
 #include "store/undo.h"
@@ -109,7 +110,8 @@ struct cells {
 	uint32_t            round_account, round_word;
 	uint64_t            dirty, left, new_rows;
 
-	struct tails tails;
+	struct tails     tails;
+	struct late_rows rows;
 };
 
 /* cells_pool.c. An account's cells, or NULL; made if absent; to be looked at by the next round. A new block, zeroed, of that

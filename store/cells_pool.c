@@ -257,6 +257,7 @@ enum err cells_open(struct cells **out)
 	if (!table) return ERR_NO_MEMORY;
 	atomic_store(&cells->accounts, table);
 	tails_bound(cells, LATE_TAILS_BYTES_MAX);
+	late_rows_bound(cells, LATE_ROWS_BYTES_MAX);
 	atomic_store(&cells->epoch, 1);
 	cells->account_bytes = table_bytes(ACCOUNTS_FIRST);
 	id_index_open(&cells->ids, print_at, cells);
@@ -291,6 +292,7 @@ void cells_close(struct cells **cells_p)
 	free(cells->listed.at);
 	free(cells->round.at);
 	tails_close(&cells->tails);
+	late_rows_close(cells);
 	undo_close(&cells->undo);
 	free(cells);
 }

@@ -34,12 +34,12 @@ bool cells_is_dirty(const struct cell_account *account, uint32_t row)
 
 uint64_t cells_dirty(const struct cells *cells)
 {
-	return cells->dirty + cells->tails.dirty;
+	return cells->dirty + cells->tails.dirty + late_rows_dirty(cells);
 }
 
 uint64_t cells_left(const struct cells *cells)
 {
-	return cells->left + cells->tails.left;
+	return cells->left + cells->tails.left + late_rows_left(cells);
 }
 
 uint64_t cells_new_rows(const struct cells *cells)
@@ -66,7 +66,7 @@ static void let_go(struct cells *cells, const struct account_list *done)
 void cells_begin_round(struct cells *cells)
 {
 	struct account_list done = cells->round;
-	must(cells_left(cells) == 0);
+	must(cells->left + cells->tails.left == 0); /* late rows may have been taken ahead of it */
 	cells->round = cells->listed;
 	cells->listed = (struct account_list){.at = done.at};
 	let_go(cells, &done);
@@ -82,6 +82,7 @@ void cells_begin_round(struct cells *cells)
 	if (cells->round.count) qsort(cells->round.at, cells->round.count, sizeof *cells->round.at, by_id);
 	cells->round_account = cells->round_word = 0;
 	tails_begin_round(cells);
+	(void)late_rows_take(cells);
 	cells->left = cells->dirty;
 	cells->dirty = 0;
 }

@@ -156,8 +156,11 @@ enum err db_apply(struct db *db, const struct write *write, bool verified)
 	if (write->table == TABLE_PASS_ID) cells_on_id(&db->writer, write);
 	row_written(db, write->table, write->key);
 	if (!is_late) return row_apply(db, write, verified);
-	return write->table == TABLE_LEDGER ? tails_apply(&db->writer, write)
-	                                    : cells_apply(&db->writer, write);
+	switch (write->table) {
+	case TABLE_HOT: return cells_apply(&db->writer, write);
+	case TABLE_LEDGER: return tails_apply(&db->writer, write);
+	default: return late_rows_apply(&db->writer, write);
+	}
 }
 
 enum err db_sync(struct db *db)
@@ -279,7 +282,11 @@ static bool is_in_cells(const struct view *view, enum table table)
 
 static enum err in_cells(struct view *view, enum table table, struct span key, struct span *row)
 {
-	return table == TABLE_LEDGER ? tails_row(view, key, row) : cells_row(view, key, row);
+	switch (table) {
+	case TABLE_HOT: return cells_row(view, key, row);
+	case TABLE_LEDGER: return tails_row(view, key, row);
+	default: return late_rows_get(view, table, key, row);
+	}
 }
 
 enum err view_get(struct view *view, enum table table, struct span key, struct span *value)

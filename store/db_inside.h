@@ -1,6 +1,7 @@
 #pragma once
 #include "store/cells.h"
 #include "store/db.h"
+#include "store/late_rows.h"
 #include "store/tails.h"
 
 #include <lmdb.h>

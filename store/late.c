@@ -2,6 +2,7 @@
 #include "store/late.h"
 
 #include "schemas/limits.h"
+#include "store/late_rows.h"
 #include "store/monotonic.h"
 #include "store/tails.h"
 
@@ -29,12 +30,14 @@ void late_journalled(struct late *late, uint64_t bytes)
 uint64_t late_growth(const struct late *late)
 {
 	enum { PAGE_BYTES = 4096 }; /* a row of a new account dirties a page of its own */
-	return cells_new_rows(late->set.cells) * PAGE_BYTES + tails_growth(late->set.cells);
+	return cells_new_rows(late->set.cells) * PAGE_BYTES + tails_growth(late->set.cells) +
+	       late_rows_growth(late->set.cells);
 }
 
 bool late_is_behind(const struct late *late)
 {
-	return late->is_under_way || cells_dirty(late->set.cells);
+	/* Rows may have been taken ahead of a round. */
+	return late->is_under_way || cells_dirty(late->set.cells) || cells_left(late->set.cells);
 }
 
 /* What has passed of a round's length, in thousandths; at most 1000. */
@@ -54,10 +57,20 @@ static uint64_t passed(const struct late *late)
 }
 _Static_assert(US_PER_MS == 1000, "a thousandth of a time in ms is as many us");
 
-/* Are ledger rows to be written ahead of their round? */
+/* Are ledger rows, or late rows, to be written ahead of their round? */
+static bool tails_hurry(const struct late *late)
+{
+	return tails_fill(late->set.cells) >= LATE_AHEAD;
+}
+
+static bool rows_hurry(const struct late *late)
+{
+	return late_rows_fill(late->set.cells) >= LATE_AHEAD;
+}
+
 static bool hurries(const struct late *late)
 {
-	return tails_fill(late->set.cells) >= LATE_TAILS_AHEAD;
+	return tails_hurry(late) || rows_hurry(late);
 }
 
 /* Units of the round under way that should have been written when so much has passed. */
@@ -80,7 +93,7 @@ bool late_owes(const struct late *late, bool idle)
 bool late_presses(const struct late *late)
 {
 	if (cells_pressure(late->set.cells) >= LATE_PAUSE_PERCENT) return true;
-	if (tails_fill(late->set.cells) >= 1000) return true;
+	if (tails_fill(late->set.cells) >= 1000 || late_rows_fill(late->set.cells) >= 1000) return true;
 	if (!late->is_under_way)
 		return late->bytes >= late->round_bytes + late->round_bytes / 8 && late_is_behind(late);
 	return owed(late, passed_bytes(late)) >= (uint64_t)late->set.slice_rows * LATE_SLICES_OWED_MAX;
@@ -121,14 +134,29 @@ static enum err write_block(struct late *late, bool *some)
 	return *some ? db_write_late(late->set.db, account, number, span_of(row, sizeof row), stored) : OK;
 }
 
+/* The next unit of the round under way, or of what is written ahead of it. */
+static enum err write_next(struct late *late, bool tails_ahead, bool all, bool *some)
+{
+	enum err err = late_rows_write_next(late->set.db, some);
+	if (!err && !*some) err = tails_write_next(late->set.db, tails_ahead, some);
+	return !err && !*some && all ? write_block(late, some) : err;
+}
+
+/* If those that wait are not enough. They are of the round under way then, if there is one. */
+static void take_rows_ahead(struct late *late)
+{
+	if (late_rows_left(late->set.cells)) return;
+	if (late_rows_take(late->set.cells) && late->is_under_way)
+		late->total += late_rows_left(late->set.cells);
+}
+
 enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
 {
-	bool     ahead = hurries(late), some = true;
+	bool     tails_ahead = tails_hurry(late), ahead = tails_ahead || rows_hurry(late), some = true;
 	enum err err = late->is_under_way || ahead ? OK : begin_round(late, now);
-	for (unsigned i = 0; !err && some && i < rows; i++) {
-		err = tails_write_next(late->set.db, ahead, &some);
-		if (!err && !some && !ahead) err = write_block(late, &some);
-	}
+	if (rows_hurry(late)) take_rows_ahead(late);
+	for (unsigned i = 0; !err && some && i < rows; i++)
+		err = write_next(late, tails_ahead, !ahead, &some);
 	bool is_over = late->is_under_way && cells_left(late->set.cells) == 0;
 	return !err && is_over ? end_round(late, now) : err;
 }
@@ -143,6 +171,8 @@ enum err late_write_all(struct db *db, struct cells *cells)
 	enum err          err = OK;
 	if (cells_left(cells) == 0) cells_begin_round(cells);
 	while (!err && some)
+		err = late_rows_write_next(db, &some);
+	for (some = true; !err && some;)
 		err = tails_write_next(db, false, &some);
 	while (!err && cells_take(cells, &account, &number, row, &stored))
 		err = db_write_late(db, account, number, span_of(row, sizeof row), stored);

@@ -2,12 +2,12 @@
 #include "store/cells.h"
 #include "store/db.h"
 
-/* When the dirty blocks (cells.h) and tails (tails.h) of late tables go to LMDB. A round writes all that were dirty when it
- * began, tails before blocks, each in the order of keys; a slice is the part of it that goes into one commit. Its unit is a
- * row of HOT or a run of ledger rows. Slices are spread over the journal's next bytes, so that
- * they are due about when the next round begins. The last slice of a round also writes the position at which the round
- * began: a start replays the late tables' operations from there. Where tails take much memory, slices write them ahead of
- * their round. The writer's alone.
+/* When the dirty blocks (cells.h), tails (tails.h) and late rows (late_rows.h) of late tables go to LMDB. A round writes all
+ * that were dirty when it began, late rows before tails before blocks, each in the order of keys; a slice is the part of it that
+ * goes into one commit. Its unit is a row of HOT, a run of ledger rows or a few late rows. Slices are spread over the journal's
+ * next bytes, so that they are due about when the next round begins. The last slice of a round also writes the position at which
+ * the round began: a start replays the late tables' operations from there. Where tails or late rows take much memory, slices
+ * write them ahead of their round. The writer's alone.
  * Only call late_slice() when everything decided is durable: a row of LMDB never holds what the journal could lose. */
 struct late {
 	struct late_setting {

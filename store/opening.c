@@ -3,6 +3,7 @@
 
 #include "schemas/limits.h"
 #include "store/file.h"
+#include "store/late_rows.h"
 #include "store/recover.h"
 #include "store/shape.h"
 #include "store/shard_dir.h"
@@ -47,6 +48,7 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
 	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
 	if (!err) err = cells_open(&store->cells);
 	if (!err && shard_dir->late_tails_bytes) tails_bound(store->cells, shard_dir->late_tails_bytes);
+	if (!err && shard_dir->late_rows_bytes) late_rows_bound(store->cells, shard_dir->late_rows_bytes);
 	if (!err)
 		cells_set_bound(store->cells,
 		                (struct cells_bound){shard_dir->memory_bytes, shard_dir->memory_blocks});
@@ -95,6 +97,14 @@ struct judgement {
 	struct recovery recovery;
 };
 
+static bool await_late(struct start_walk *walk)
+{
+	bool is_whole = true;
+	for (unsigned i = 1; i < TABLE_END && is_whole; i++)
+		if (table_is_late((enum table)i)) is_whole = start_walk_await(walk, (enum table)i);
+	return is_whole;
+}
+
 /* Beside a walk late tables are also replayed into memory. Reads only tables that the walk has found whole: a damaged page may
  * end the process. */
 static void judge_journal(struct store *store, const struct table_plan *plan, struct start_walk *walk,
@@ -103,9 +113,7 @@ static void judge_journal(struct store *store, const struct table_plan *plan, st
 	struct recovery *recovery = &journal->recovery;
 	if (!start_walk_await(walk, TABLE_META)) return; /* the walk's end says why */
 	journal->err = recover_judge(&store->dir, store->db, plan->floor_seq, recovery, report);
-	if (!journal->err && walk && start_walk_await(walk, TABLE_HOT) &&
-	    start_walk_await(walk, TABLE_LEDGER))
-		journal->err = recover_late(recovery, store->db);
+	if (!journal->err && walk && await_late(walk)) journal->err = recover_late(recovery, store->db);
 }
 
 /* Opens the tables and judges the journal by them. Tables of a killed process are whole if the page cache kept them: a thread

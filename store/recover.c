@@ -4,6 +4,7 @@
 #include "store/recover.h"
 
 #include "store/late.h"
+#include "store/late_rows.h"
 #include "store/tails.h"
 
 #include <stdio.h>
@@ -131,8 +132,8 @@ static enum err commit_chunk(struct db *db, const struct position *at, wall_us n
 static bool is_pressed(struct db *db)
 {
 	const struct cells *cells = db_cells(db);
-	return cells &&
-	       (cells_pressure(cells) >= LATE_PAUSE_PERCENT || tails_fill(cells) >= LATE_TAILS_AHEAD);
+	return cells && (cells_pressure(cells) >= LATE_PAUSE_PERCENT || tails_fill(cells) >= LATE_AHEAD ||
+	                 late_rows_fill(cells) >= LATE_AHEAD);
 }
 
 /* Then rows are written as they are by now. `is_ahead`: the other tables are ahead of `at`. */

@@ -30,9 +30,10 @@ struct shard_dir {
 	uint64_t late_round_bytes; /* of journal, and */
 	unsigned late_slice_rows;  /* units in one commit: as in late.h; 0: by its rules */
 	uint64_t
-	    late_tails_bytes;   /* the most memory of ledger rows, as in tails.h; 0: LATE_TAILS_BYTES_MAX */
-	uint64_t memory_bytes;  /* of late tables: as in cells.h; 0: no bound, */
-	unsigned memory_blocks; /* likewise */
+	    late_tails_bytes;     /* the most memory of ledger rows, as in tails.h; 0: LATE_TAILS_BYTES_MAX */
+	uint64_t late_rows_bytes; /* of late rows, as in late_rows.h; 0: LATE_ROWS_BYTES_MAX */
+	uint64_t memory_bytes;    /* of late tables: as in cells.h; 0: no bound, */
+	unsigned memory_blocks;   /* likewise */
 	/* Called once nothing found prevents opening, and before any change; an error ends the opening. A second
 	 * call must return the same. NULL: no call. */
 	enum err (*before_change)(void *user);

@@ -4,6 +4,7 @@
 
 #include "schemas/arena.h"
 #include "schemas/bytes.h"
+#include "store/idempotency.h"
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/record.h"
@@ -240,9 +241,70 @@ static enum err each_late(struct view *reader, contents_row visit, void *user)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-enum err contents_each(struct view *reader, contents_row row, void *user)
+static struct row_key key_of_hash(struct account_id account, const uint8_t hash[32])
+{
+	struct row_key key = key_account(account);
+	memcpy(key.bytes + key.size, hash, 32);
+	key.size += 32;
+	return key;
+}
+
+/* The idempotency keys that the order names, and any others that the writer finds: rows that were deleted must not come back. */
+static enum err each_key_in_order(struct view *reader, struct view *writer, contents_row visit, void *user)
+{
+	struct raw_row           row;
+	struct idempotency_order place;
+	struct account_id        account;
+	enum err                 err = view_raw_from(reader, TABLE_IDEMPOTENCY_ORDER, span_of(NULL, 0), &row);
+	for (; !err; err = view_raw_next(reader, TABLE_IDEMPOTENCY_ORDER, &row)) {
+		memcpy(account.b, row.key.at, sizeof account);
+		err = idempotency_order_read(span_of(row.stored.at, row.stored.size - CRC_BYTES), &place);
+		if (err) return err;
+		struct row_key key = key_of_hash(account, place.key);
+		err = visit_one(writer, TABLE_IDEMPOTENCY, &key, visit, user);
+		if (err && err != ERR_NOT_FOUND) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static bool is_in_order(struct view *writer, struct account_id account, struct span key, struct span value)
+{
+	struct idempotency_row   row;
+	struct idempotency_order place;
+	if (idempotency_row_read(value, &row)) return false;
+	struct row_key at = key_u64(account, row.order);
+	if (view_get(writer, TABLE_IDEMPOTENCY_ORDER, key_span(&at), &value)) return false;
+	return !idempotency_order_read(value, &place) &&
+	       !memcmp(place.key, key.at + sizeof account, sizeof place.key);
+}
+
+static enum err each_other_key(struct view *reader, struct view *writer, contents_row visit, void *user)
+{
+	struct raw_row    row;
+	struct account_id account;
+	struct span       value;
+	enum err          err = view_raw_from(reader, TABLE_IDEMPOTENCY, span_of(NULL, 0), &row);
+	for (; !err; err = view_raw_next(reader, TABLE_IDEMPOTENCY, &row)) {
+		memcpy(account.b, row.key.at, sizeof account);
+		err = view_get(writer, TABLE_IDEMPOTENCY, row.key, &value);
+		if (!err && !is_in_order(writer, account, row.key, value))
+			visit(user, TABLE_IDEMPOTENCY, row.key, value);
+		if (err && err != ERR_NOT_FOUND) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err each_key(struct view *reader, struct view *writer, contents_row visit, void *user)
+{
+	if (!writer) return each_of(reader, TABLE_IDEMPOTENCY, visit, user);
+	enum err err = each_key_in_order(reader, writer, visit, user);
+	return err ? err : each_other_key(reader, writer, visit, user);
+}
+
+enum err contents_each(struct view *reader, struct view *writer, contents_row row, void *user)
 {
 	enum err err = each_late(reader, row, user);
+	if (!err) err = each_key(reader, writer, row, user);
 #define T(id, NAME, name, kind) \
 	if (!err && !table_is_late(TABLE_##NAME)) err = each_of(reader, TABLE_##NAME, row, user);
 #include "store/tables.def"
@@ -255,8 +317,8 @@ static void add_mark(void *user, enum table table, struct span key, struct span 
 	*(uint64_t *)user += mark_of(table, key, value);
 }
 
-enum err contents_of_view(struct view *reader, uint64_t *digest)
+enum err contents_of_view(struct view *reader, struct view *writer, uint64_t *digest)
 {
 	*digest = 0;
-	return contents_each(reader, add_mark, digest);
+	return contents_each(reader, writer, add_mark, digest);
 }

@@ -72,7 +72,7 @@ static bool rows_hold(struct court *court, uint64_t digest)
 	enum err     err = store_write_all(court->store);
 	if (!err) err = db_reader_open(store_tables(court->store), &court->arena, &plain);
 	if (!err) err = db_reader_begin(plain);
-	if (!err) err = contents_of_view(plain, &again);
+	if (!err) err = contents_of_view(plain, NULL, &again);
 	if (!err && again != digest) err = ERR_DAMAGED;
 	if (err) wrong(court, "the rows once all are written", err);
 	bool good = !err && rows_agree(court, plain);
@@ -82,9 +82,10 @@ static bool rows_hold(struct court *court, uint64_t digest)
 
 static bool tables_hold(struct court *court)
 {
-	uint64_t digest;
-	char     text[200];
-	enum err err = contents_of_view(court->reader, &digest);
+	uint64_t     digest;
+	char         text[200];
+	struct view *writer = store_view(court->store, NULL, &court->arena);
+	enum err     err = contents_of_view(court->reader, writer, &digest);
 	if (err) return wrong(court, "a row", err);
 	/* The newest record is the epoch that this start made. */
 	if (!history_allows(court->history, court->judged->report.seq - 1, digest, text)) {

@@ -8,6 +8,7 @@
 #include "schemas/body.h"
 #include "store/account_row.h"
 #include "store/hot.h"
+#include "store/idempotency.h"
 #include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
@@ -21,6 +22,9 @@
 
 enum {
 	PASSES_MAX = 240,
+	KEYS = 60,              /* idempotency keys that clients use */
+	KEYS_KEPT = 20,         /* of an account */
+	ROWS_BYTES = 4 << 10,   /* where memory is short: some of these keys */
 	ROUND_BYTES = 64 << 10, /* several rounds a life, of several slices each */
 	LARGE_BYTES_MAX = 9000,
 	COMMANDS_MAX = 4,
@@ -46,6 +50,13 @@ struct life {
 	unsigned      idle_in; /* moments, one of which is as if nobody were waiting */
 	uint64_t      ledger_last;
 	wall_us       now;
+	struct key {
+		bool                     is_used; /* by this command */
+		uint8_t                  hash[32];
+		uint64_t                 order;
+		unsigned                 old_count;
+		struct idempotency_order old[2]; /* rows that go: the key's own, the oldest */
+	} key;
 };
 
 struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum beginning beginning)
@@ -59,7 +70,8 @@ struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum b
 	                             .late_round_bytes = setting->round_bytes ? setting->round_bytes
 	                                                                      : ROUND_BYTES,
 	                             .late_slice_rows = 1,
-	                             .memory_blocks = setting->memory_blocks};
+	                             .memory_blocks = setting->memory_blocks,
+	                             .late_rows_bytes = setting->memory_blocks ? (uint64_t)ROWS_BYTES : 0};
 	memcpy(test_dir.lineage, setting->lineage, sizeof test_dir.lineage);
 	return test_dir;
 }
@@ -78,6 +90,39 @@ static void begin_command(struct life *life)
 static void put(struct life *life, enum table table, struct row_key key, struct span value)
 {
 	must(!write_put(&life->writes, table, key_span(&key), value));
+}
+
+/* As engine/idempotency.c does it, except that a key is used again at any time: its row goes and comes back. Before anything
+ * is staged. */
+static void plan_key(struct life *life)
+{
+	struct key              *key = &life->key;
+	struct idempotency_row   row;
+	struct idempotency_order oldest;
+	*key = (struct key){.is_used = chance_below(&life->luck, 2)};
+	if (!key->is_used) return;
+	key->hash[0] = (uint8_t)(chance_below(&life->luck, KEYS) * 4);
+	enum err err = idempotency_get(life->view, account, key->hash, &row);
+	must(!err || err == ERR_NOT_FOUND);
+	if (!err) {
+		key->old[key->old_count] = (struct idempotency_order){.order = row.order};
+		memcpy(key->old[key->old_count++].key, key->hash, sizeof key->hash);
+	}
+	must(!idempotency_last(life->view, account, 0, &key->order));
+	key->order++;
+	err = idempotency_after(life->view, account, 0, &oldest);
+	must(!err || err == ERR_NOT_FOUND);
+	if (!err && key->order - oldest.order >= KEYS_KEPT) key->old[key->old_count++] = oldest;
+}
+
+static void put_key(struct life *life)
+{
+	const struct key      *key = &life->key;
+	struct idempotency_row row = {.at = life->now, .order = key->order};
+	if (!key->is_used) return;
+	for (unsigned i = 0; i < key->old_count; i++)
+		must(!idempotency_del(life->view, account, &key->old[i]));
+	must(!idempotency_put(life->view, account, key->hash, &row));
 }
 
 static void make_account(struct life *life)
@@ -187,6 +232,7 @@ static void command(struct life *life)
 	struct account_row row;
 	struct tally       tally;
 	begin_command(life);
+	plan_key(life);
 	enum err err = account_row_get(life->view, account, &row);
 	must(!err || err == ERR_NOT_FOUND);
 	must(!tally_get(life->view, account, &tally));
@@ -196,6 +242,7 @@ static void command(struct life *life)
 		create(life, &tally);
 	else
 		change(life, chance_below(&life->luck, tally.made));
+	put_key(life);
 	must(!store_apply(life->store, &life->writes));
 }
 
@@ -282,7 +329,7 @@ static void mark_digest(struct life *life, uint64_t seq)
 	struct view *reader = NULL;
 	uint64_t     digest;
 	must(!store_reader_open(life->store, &life->arena, &reader) && !store_reader_begin(reader));
-	must(!contents_of_view(reader, &digest));
+	must(!contents_of_view(reader, store_view(life->store, NULL, &life->arena), &digest));
 	store_reader_end(reader);
 	store_reader_close(&reader);
 	recorder_mark(MARK_DIGEST, seq, digest);

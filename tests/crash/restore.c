@@ -25,7 +25,7 @@ static void mark_rows(int dir_fd, const struct snapshot *snapshot)
 	struct buffer record = {0};
 	must(!db_open_still(dir_fd, &db) && !db_reader_open(db, &arena, &reader) && !db_reader_begin(reader));
 	record_begin(&record);
-	must(!contents_each(reader, add_row, &record) && !record.failed);
+	must(!contents_each(reader, NULL, add_row, &record) && !record.failed);
 	db_reader_end(reader);
 	db_reader_close(&reader);
 	db_close(&db);

@@ -1,6 +1,6 @@
 /* The rows of the works. Every command writes all of row n, sets `newest` to n, gives two passes n points and their ledgers row
- * n, and deletes row n - 8. One look therefore shows how far the tables have come, late ones too, and whether they are as one command left
- * them. Some rows are large, so that segments change every few commands. */
+ * n, and an account idempotency key n; it deletes row and key n - 8. One look therefore shows how far the tables have come, late
+ * ones too, and whether they are as one command left them. Some rows are large, so that segments change every few commands. */
 #include "tests/fault/rows.h"
 
 #include "schemas/bytes.h"
@@ -47,6 +47,26 @@ static enum err stage_event(struct writes *writes, struct account_id account, un
 	return write_put(writes, TABLE_LEDGER, key_span(&key), span_of(row, sizeof row));
 }
 
+static struct row_key key_of(unsigned number)
+{
+	enum { HASH_BYTES = 32 };
+	struct row_key key = key_account(account_of(0));
+	memset(key.bytes + key.size, 0, HASH_BYTES);
+	put_be32(key.bytes + key.size, number * 0x9e3779b9);
+	key.size += HASH_BYTES;
+	return key;
+}
+
+/* One comes, one goes. */
+static enum err stage_keys(struct writes *writes, unsigned number)
+{
+	struct row_key key = key_of(number), old = key_of(number - ROWS_KEPT);
+	uint8_t        value[8];
+	put_le64(value, number);
+	enum err err = write_put(writes, TABLE_IDEMPOTENCY, key_span(&key), span_of(value, sizeof value));
+	return err || number <= ROWS_KEPT ? err : write_del(writes, TABLE_IDEMPOTENCY, key_span(&old));
+}
+
 static enum err stage_passes(struct writes *writes, unsigned number)
 {
 	uint8_t  row[HOT_ROW_BYTES] = {[2] = 1, [HOT_COUNT_USED] = 1};
@@ -66,6 +86,7 @@ enum err rows_stage(struct writes *writes, unsigned number)
 {
 	uint8_t  bytes[8];
 	enum err err = stage_passes(writes, number);
+	if (!err) err = stage_keys(writes, number);
 	put_le64(bytes, number);
 	struct span newest = span_of(bytes, sizeof bytes);
 	if (err) return err;
@@ -119,4 +140,18 @@ enum err rows_look(struct view *view, struct arena *arena, unsigned *newest)
 		arena_reset(arena);
 	}
 	return look_at_passes(view, *newest);
+}
+
+enum err rows_look_at_keys(struct view *writer, unsigned newest)
+{
+	unsigned oldest = newest > ROWS_KEPT ? newest - ROWS_KEPT : 0;
+	for (unsigned number = oldest; number <= newest + 1; number++) {
+		struct row_key key = key_of(number);
+		struct span    value;
+		bool           is_there = number > oldest && number <= newest;
+		enum err       err = view_get(writer, TABLE_IDEMPOTENCY, key_span(&key), &value);
+		if (err && err != ERR_NOT_FOUND) return err;
+		if (!err != is_there || (!err && get_le64(value.at) != number)) return ERR_DAMAGED;
+	}
+	return OK;
 }

@@ -60,7 +60,8 @@ static void start(void)
 	struct shard_dir    at = shop_place(&test_dir, true);
 	at.late_round_bytes = ROUND_BYTES;
 	at.late_slice_rows = 1;
-	at.memory_blocks = 1; /* of one account: they go and come back all the time */
+	at.memory_blocks = 1;                 /* of one account: they go and come back all the time */
+	at.late_rows_bytes = ROUND_BYTES / 8; /* a few rows fill it */
 	must(store_open(&at, (wall_us){1}, &store, &report) == OK);
 	must((engine = calloc(1, sizeof *engine)));
 	engine->facts.shards = 1;

@@ -153,3 +153,57 @@ Test(late, ledger_rows_that_fill_their_memory_come_before_blocks)
 	cr_expect(report.clean_mark == CLEAN_MARK_CLEAN && report.replayed_records == 0);
 	expect_points();
 }
+
+Test(late, rows_that_fill_their_memory_are_written_ahead_of_a_round)
+{
+	enum { KEY_BYTES = 250, KEYS = 200, KEYS_A_PAGE = 20 }; /* of memory, about; of journal */
+	rows_bytes = KEYS * KEY_BYTES;
+	begin_written();
+	uint64_t before = standing_now().late.seq;
+	while (!store_owes_slice(store, false))
+		add_keys(KEYS_A_PAGE, 0);
+	cr_expect(keys_last > KEYS / 2 && keys_last < KEYS, "%llu", (unsigned long long)keys_last);
+	cr_expect_not(store_wants_commit(store), "others may go on");
+	while (!store_wants_commit(store))
+		add_keys(KEYS_A_PAGE, 0);
+	cr_assert_eq(keys_on_disk(), 0);
+	cr_expect_gt(late_growth(&store->late), keys_last * 200, "room is reserved for them");
+	unsigned slices = 0;
+	for (; store_owes_slice(store, false); slices++)
+		cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_not(store_wants_commit(store));
+	cr_expect_eq(keys_on_disk(), slices * SLICE * LATE_ROWS_RUN);
+	cr_expect(!store->late.is_under_way && standing_now().late.seq == before, "no round began");
+	/* Some have been taken and wait: they are behind, even if nothing else is. */
+	cr_expect(cells_dirty(store->cells) == 0 && cells_left(store->cells) && store_is_behind(store));
+	cr_assert_eq(store_commit(store), OK);
+	cr_expect_eq(standing_now().late.seq, before);
+	expect_keys();
+	cr_assert_eq(store_write_all(store), OK);
+	cr_expect_eq(standing_now().late.seq, store_durable_seq(store));
+	cr_expect_eq(keys_on_disk(), keys_last);
+	expect_keys();
+}
+
+Test(late, rows_that_fill_their_memory_are_of_the_round_under_way)
+{
+	rows_bytes = 50000;
+	begin_written();
+	add_bytes(ROUND);
+	cr_assert_eq(store_slice(store, false), OK);
+	cr_assert(store->late.is_under_way);
+	while (late_rows_fill(store->cells) < 800)
+		add_keys(10, 0);
+	cr_assert_eq(store_slice(store, false), OK);
+	cr_expect_eq(keys_on_disk(), SLICE * LATE_ROWS_RUN, "before the blocks");
+	cr_expect_leq(cells_left(store->cells), store->late.total);
+	for (unsigned i = 0; store->late.is_under_way; i++) {
+		cr_assert_lt(i, 1000);
+		add_points(0, 1);
+		if (store_owes_slice(store, false)) cr_assert_eq(store_slice(store, false), OK);
+	}
+	expect_keys();
+	expect_points();
+	cr_assert_eq(store_write_all(store), OK);
+	cr_expect_eq(keys_on_disk(), keys_last);
+}

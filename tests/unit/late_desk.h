@@ -4,7 +4,9 @@
 #include "tests/unit/shop.h"
 
 #include "store/hot.h"
+#include "store/idempotency.h"
 #include "store/keys.h"
+#include "store/late_rows.h"
 #include "store/ledger.h"
 #include "store/store_inside.h"
 #include "store/tails.h"
@@ -13,10 +15,12 @@ enum { ROUND = 64 << 10, SLICE = 2, PASSES = 12 * HOT_PASSES };
 
 static const struct account_id account = {{'l'}};
 static struct arena            arena;
-static int64_t                 model[PASSES]; /* points */
-static uint64_t                events;        /* ledger rows */
-static uint64_t                tails_bytes;   /* of the store's setting, */
-static unsigned                memory_blocks; /* likewise; 0: any number */
+static int64_t                 model[PASSES];             /* points */
+static uint64_t                events;                    /* ledger rows */
+static uint64_t                tails_bytes;               /* of the store's setting, */
+static uint64_t                rows_bytes;                /* likewise, of late rows */
+static unsigned                memory_blocks;             /* likewise; 0: any number */
+static uint64_t                keys_first = 1, keys_last; /* idempotency keys: from the oldest that is kept */
 
 static void finish(void)
 {
@@ -32,6 +36,7 @@ static enum err open_at(const struct test_dir *at)
 	place.late_round_bytes = ROUND;
 	place.late_slice_rows = SLICE;
 	place.late_tails_bytes = tails_bytes;
+	place.late_rows_bytes = rows_bytes;
 	place.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
 	return store_open(&place, (wall_us){1}, &store, &report);
 }
@@ -107,6 +112,46 @@ static void expect_points(void)
 	arena_reset(&arena);
 }
 
+/* Idempotency keys. The key of a number is found by it alone. */
+static const uint8_t *key_hash(uint64_t number)
+{
+	static uint8_t hash[32];
+	put_be64(hash, number * UINT64_C(0x9e3779b97f4a7c15));
+	return hash;
+}
+
+/* So many in one command, and some of the oldest go. */
+static inline void add_keys(unsigned count, unsigned gone)
+{
+	struct idempotency_order old = {.order = 0};
+	struct writes            writes = writes_none(&arena);
+	struct view             *view = store_view(store, &writes, &arena);
+	for (; gone; gone--) {
+		old.order = keys_first++;
+		memcpy(old.key, key_hash(old.order), sizeof old.key);
+		cr_assert_eq(idempotency_del(view, account, &old), OK);
+	}
+	for (; count; count--) {
+		keys_last++;
+		struct idempotency_row row = {.order = keys_last, .at = {(int64_t)keys_last}};
+		cr_assert_eq(idempotency_put(view, account, key_hash(row.order), &row), OK);
+	}
+	shop_save_writes(store, &writes, &arena);
+}
+
+static inline void expect_keys(void)
+{
+	struct view           *view = store_view(store, NULL, &arena);
+	struct idempotency_row row;
+	for (uint64_t number = 1; number <= keys_last + 1; number++) {
+		bool     is_kept = number >= keys_first && number <= keys_last;
+		enum err err = idempotency_get(view, account, key_hash(number), &row);
+		cr_assert_eq(err, is_kept ? OK : ERR_NOT_FOUND, "key %llu", (unsigned long long)number);
+		if (is_kept) cr_assert(row.order == number && row.at.v == (int64_t)number);
+	}
+	arena_reset(&arena);
+}
+
 /* As the tables say. */
 static struct standing standing_now(void)
 {
@@ -134,6 +179,20 @@ static void add_bytes(unsigned bytes)
 	static uint64_t luck = 1;
 	for (unsigned i = 0; i < bytes; i += RECORD_ALIGN)
 		add_points(chance_below(&luck, PASSES), 1 + chance_below(&luck, 9));
+}
+
+static inline unsigned keys_on_disk(void)
+{
+	struct view   *raw;
+	struct raw_row row;
+	unsigned       count = 0;
+	cr_assert_eq(db_reader_open(store_tables(store), &arena, &raw), OK);
+	cr_assert_eq(db_reader_begin(raw), OK);
+	enum err err = view_raw_from(raw, TABLE_IDEMPOTENCY, span_of(NULL, 0), &row);
+	for (; !err; err = view_raw_next(raw, TABLE_IDEMPOTENCY, &row))
+		count++;
+	db_reader_close(&raw);
+	return count;
 }
 
 static uint64_t rows_on_disk(void)

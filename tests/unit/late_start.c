@@ -88,6 +88,49 @@ Test(late_start, a_replay_of_more_ledger_rows_than_memory_takes_writes_them)
 	expect_points();
 }
 
+/* Keys that LMDB has and that are deleted in memory, and such that have come and gone in memory alone. */
+Test(late_start, keys_are_replayed_with_their_deletions)
+{
+	begin_written();
+	add_keys(60, 0);
+	cr_assert_eq(store_write_all(store), OK);
+	add_keys(0, 30);
+	add_keys(50, 0);
+	add_keys(10, 40);
+	cr_assert_eq(store_commit(store), OK);
+	add_keys(5, 5);
+	test_dir_copy(&test_dir, &copy);
+	store_close(&store);
+	for (unsigned i = 0; i < 6; i++) {
+		unsigned slices = i % 3;
+		cr_assert_eq(in_child(start_and_die, &slices), 33);
+	}
+	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
+	cr_expect_not(report.rebuilt);
+	expect_keys();
+	cr_assert_eq(store_write_all(store), OK);
+	expect_keys();
+	cr_expect_eq(keys_on_disk(), keys_last - keys_first + 1);
+}
+
+Test(late_start, a_replay_of_more_late_rows_than_memory_takes_writes_them)
+{
+	cr_assert_eq(open_at(&test_dir), OK);
+	for (unsigned i = 0; i < 40; i++)
+		add_keys(50, i < 10 ? 0 : 40);
+	test_dir_copy(&test_dir, &copy);
+	store_close(&store);
+	rows_bytes = 50000;
+	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0); /* from the first record on */
+	for (unsigned slices = 2; slices < 4; slices++)
+		cr_assert_eq(in_child(start_and_die, &slices), 33);
+	cr_assert_eq(open_at(&copy), OK, "%s", report.what);
+	cr_expect_gt(keys_on_disk(), 100);
+	expect_keys();
+	cr_assert_eq(store_write_all(store), OK);
+	expect_keys();
+}
+
 /* What is replayed needs more memory than there is: rows are written meanwhile, and the position stays. */
 Test(late_start, a_start_with_little_memory_writes_rows_as_it_replays)
 {
