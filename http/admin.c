@@ -3,6 +3,7 @@
 #include "http/admin.h"
 #include "http/access_log.h"
 #include "http/answer.h"
+#include "http/kits.h"
 #include "http/shard_metrics.h"
 #include "schemas/api/system.h"
 
@@ -144,6 +145,7 @@ static void answer_metrics(struct survey *survey)
 	view.certificate_ends_s = survey->exchange->thread->live->certificate_ends_s;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
+	view.kits_bytes = kits_bytes(service->kits);
 	view.access_dropped = access_log_dropped(survey->exchange->thread->live->access);
 	buffer_clear(body);
 	metrics_render(&view, body);

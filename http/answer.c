@@ -83,6 +83,15 @@ void answer_text(struct exchange *exchange, int status, const char *content_type
 	finish(exchange, status, &part, body.size ? 1 : 0, body.size);
 }
 
+void answer_pieces(struct exchange *exchange, const char *content_type, h2o_iovec_t *pieces, size_t count,
+                   size_t size)
+{
+	h2o_req_t *req = exchange->req;
+	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, content_type,
+	               strlen(content_type));
+	finish(exchange, 200, pieces, count, size);
+}
+
 void answer_empty(struct exchange *exchange, int status)
 {
 	finish(exchange, status, NULL, 0, status == 204 || status == 304 ? SIZE_MAX : 0);
@@ -272,6 +281,7 @@ void answer_reply(struct exchange *exchange, const struct reply *reply)
 	case ANSWER_ENTITLEMENTS:
 	case ANSWER_SUBSCRIPTIONS: answer_list(exchange, reply); break;
 	case ANSWER_PAGE:
-	case ANSWER_IMAGE: must(false); /* page.c answers these itself */
+	case ANSWER_IMAGE:
+	case ANSWER_PACKAGE: must(false); /* page.c and wallet.c answer these themselves */
 	}
 }

@@ -27,6 +27,10 @@ void answer_forget(struct exchange *exchange);
 /* Sends a body unchanged. */
 void answer_text(struct exchange *exchange, int status, const char *content_type, struct span body);
 
+/* Sends a body of `count` pieces, which live until the request is disposed of; `size` bytes in all. Without pieces: HEAD. */
+void answer_pieces(struct exchange *exchange, const char *content_type, h2o_iovec_t *pieces, size_t count,
+                   size_t size);
+
 /* No body: 204, or 202 with a Content-Length of 0. */
 void answer_empty(struct exchange *exchange, int status);
 

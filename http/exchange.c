@@ -1,6 +1,7 @@
 /* How an exchange begins and ends, and its call to a shard. Used by the interface's operations, the pages and the admin
  * listener. */
 #include "http/exchange.h"
+#include "http/accept.h"
 #include "http/answer.h"
 #include "http/cors.h"
 
@@ -41,6 +42,8 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->if_none_match = value;
 		} else if (header->name == &H2O_TOKEN_USER_AGENT->buf) {
 			headers->user_agent = value;
+		} else if (header->name == &H2O_TOKEN_ACCEPT->buf) {
+			headers->takes_package |= accept_names(value, WALLET_PACKAGE_TYPE);
 		} else if (name_is(header->name, H2O_STRLIT("x-request-id"))) {
 			headers->request_id = value;
 		} else if (name_is(header->name, H2O_STRLIT("origin"))) {

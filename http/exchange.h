@@ -2,8 +2,11 @@
 #include "http/agent.h"
 #include "http/connection.h"
 
+#define WALLET_PACKAGE_TYPE "application/vnd.apple.pkpass"
+
 /* One request and its answer, from arrival until the answer is written. Lives in h2o's pool of the request. If that is
  * disposed of, an unfinished call is forgotten. */
+struct wallet_answer;
 struct exchange {
 	struct pending      pending; /* first */
 	struct http_thread *thread;
@@ -27,9 +30,10 @@ struct exchange {
 	struct span         edge_field, edge_message;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
 	/* The operation has begun: `parts` holds the preliminary answer, sent if no final one arrives. */
-	bool   has_begun, begun_replayed;
-	size_t parts_bytes;
-	bool   parts_have_items;
+	bool                  has_begun, begun_replayed;
+	size_t                parts_bytes;
+	struct wallet_answer *wallet; /* of a package; in the pool; NULL: none */
+	bool                  parts_have_items;
 };
 
 /* The headers of a request that are used; of size 0 if absent. */
@@ -37,6 +41,7 @@ struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
 	struct span idempotency_key, if_none_match, user_agent;
 	unsigned    authorizations, idempotency_keys; /* how many */
+	bool        takes_package;                    /* Accept names Apple's packages */
 	bool        is_coded;                         /* has a Content-Encoding other than `identity` */
 };
 

@@ -8,6 +8,7 @@
 #include "http/access_log.h"
 #include "http/admin.h"
 #include "http/badges.h"
+#include "http/kits.h"
 #include "http/live.h"
 #include "http/openapi.h"
 #include "http/peers.h"
@@ -100,7 +101,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	service->thread_count = options->http_threads ? options->http_threads : default_threads();
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
 	service->connections_max = connections_per_thread(service->thread_count);
-	if ((err = peers_open(&service->peers))) return err;
+	if ((err = peers_open(&service->peers)) || (err = kits_open(&service->kits))) return err;
 	configure(service);
 	badges_read(service);
 	openapi_write(&service->document);
@@ -199,6 +200,7 @@ out:
 	close_wakes(&service);
 	if (!started) free(service.threads); /* threads keep theirs */
 	peers_free(&service.peers);
+	kits_free(&service.kits);
 	buffer_free(&service.document);
 	badges_free(&service);
 	return failed;

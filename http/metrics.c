@@ -246,6 +246,27 @@ static void render_sessions(const struct metrics_view *view, struct buffer *out)
 	render_traffic(view, "http_frame_replies", offsetof(struct rpc_traffic, replies), out);
 }
 
+/* Absent until a package was asked for. */
+static void render_wallets(const struct metrics_view *view, struct buffer *out)
+{
+	static const char name[] = "wallet_packages_total";
+	bool              has_head = false;
+	for (unsigned status = 0; status <= STATUS_LAST - STATUS_FIRST; status++) {
+		uint64_t sum = 0;
+		for (unsigned i = 0; i < view->count; i++)
+			sum += look(&view->threads[i]->requests[ROUTE_WALLET_PACKAGE][status]);
+		if (!sum) continue;
+		if (!has_head)
+			metrics_head(out, name, "counter", "Packages for Apple's wallet, by HTTP status.");
+		has_head = true;
+		metrics_line(out, "stampede_%s{status=\"%u\"} %" PRIu64 "\n", name, status + STATUS_FIRST,
+		             sum);
+	}
+	if (!view->kits_bytes) return;
+	metrics_head(out, "wallet_kits_bytes", "gauge", "Memory for the pictures of packages.");
+	metrics_line(out, "stampede_wallet_kits_bytes %" PRIu64 "\n", view->kits_bytes);
+}
+
 void metrics_render(const struct metrics_view *view, struct buffer *out)
 {
 	render_gauges(view, out);
@@ -255,4 +276,5 @@ void metrics_render(const struct metrics_view *view, struct buffer *out)
 	render_sessions(view, out);
 	render_requests(view, out);
 	render_latency(view, out);
+	render_wallets(view, out);
 }

@@ -88,6 +88,7 @@ static void take_deliveries(struct shard_numbers *numbers, const msgpack_object 
 static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	const msgpack_object *ending = member_of(status, "wallet_credentials");
+	numbers->has_signed = take_histogram(member_of(status, "sign_histogram"), &numbers->signing);
 	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
 		const msgpack_object *line = &ending->via.array.ptr[i];
@@ -150,10 +151,26 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 			             shards[shard].failing[i].endpoint, shards[shard].failing[i].retries);
 }
 
+static void render_signing(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+{
+	static const char name[] = "wallet_sign_seconds";
+	bool              has_head = false;
+	for (uint32_t shard = 0; shard < count; shard++) {
+		char labels[32];
+		if (!shards[shard].has_signed) continue;
+		if (!has_head)
+			metrics_head(out, name, "histogram", "Time to sign a package for Apple's wallet.");
+		has_head = true;
+		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
+		metrics_histogram(out, name, labels, &scale_us, &shards[shard].signing);
+	}
+}
+
 /* Without any, not even their head: a service without wallets does not show that there could be some. */
 static void render_wallets(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
 	bool has_head = false;
+	render_signing(shards, count, out);
 	for (uint32_t shard = 0; shard < count; shard++) {
 		for (unsigned i = 0; i < shards[shard].ending_count; i++) {
 			const struct ending *ending = &shards[shard].ending[i];

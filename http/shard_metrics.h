@@ -26,6 +26,9 @@ struct shard_numbers {
 		char    subscription[UUID_TEXT], endpoint[URL_ORIGIN_TEXT];
 		int64_t retries;
 	} failing[FAILING_MAX];
+	bool                  has_signed;
+	struct histogram_copy signing;
+
 	unsigned ending_count;
 	struct ending {
 		char    account[ACCOUNT_ID_TEXT], kind[8];

@@ -33,6 +33,7 @@ struct service {
 	const struct datadir  *datadir;
 	uint32_t               shards;
 	struct token_keys      tokens; /* only for reading download links */
+	struct kits           *kits;   /* of packages for wallets */
 	unsigned               thread_count;
 	unsigned               connections_max; /* per thread */
 	struct peers          *peers;

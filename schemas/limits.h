@@ -201,6 +201,15 @@ enum {
 	CREATION_WAITS_ACCOUNT_MAX = 256, /* likewise, of one account */
 	CREATION_ERROR_BYTES_MAX = 200,   /* of the reason why a pass could not be issued; the rest is cut */
 
+	/* Packages for wallets */
+	SIGNER_JOBS_MAX =
+	    256, /* waiting or in progress in a shard: a tenth of a second of work; OVERLOADED */
+	SIGNER_JOBS_ACCOUNT_MAX = 64,       /* likewise, waiting, of one account */
+	PACKAGES_KEPT_BYTES_MAX = 16 << 20, /* of signatures that a shard keeps; the least used go */
+	PACKAGES_KEPT_S = 60,               /* of real time; then a package is signed again */
+	KITS_BYTES_MAX =
+	    32 << 20, /* of pictures of packages that the HTTP process keeps; the least used go */
+
 	/* Placement */
 	SLOT_COUNT = 4096, /* fixed forever: the hash of an account id names one of these */
 	SHARDS_MAX = 64,   /* processes; --shards */

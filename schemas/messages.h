@@ -23,7 +23,7 @@ enum message {
 
 enum { SENDERS_KEYLESS = 1 << 16 }; /* beside roles in `senders`: HTTP needs no API key */
 
-enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
+enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_SIGN, EFFECT_WRITE };
 
 /* Functions that an account may have. */
 enum function { FUNCTION_ANY, FUNCTION_WEBHOOKS, FUNCTION_REWARDS };

@@ -10,6 +10,7 @@
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
+#include "schemas/wallet/serial.h"
 #include "store/idempotency.h"
 #include "store/store.h"
 
@@ -38,6 +39,7 @@ struct shard_facts {
 	uint64_t             epoch;
 	const char          *public_url;
 	struct token_keys    tokens;                        /* make download links */
+	struct serial_keys   serials;                       /* make the names of passes in wallets */
 	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* encrypts the secrets of subscriptions */
 	uint8_t              erased_key[SECRET_KEY_BYTES];  /* hashes the ids of erased passes */
 	uint8_t              wallet_key[SECRET_KEY_BYTES];  /* encrypts the keys of credentials for wallets */
@@ -67,6 +69,7 @@ struct shard_facts {
 
 	struct histogram        record_commands; /* commands in each record (scale_items) */
 	const struct histogram *sync_times;      /* the store's, while it is open (scale_us) */
+	const struct histogram *sign_times; /* of packages for wallets, while the signer is open (scale_us) */
 };
 
 /* A rule's action that could not be done. `reason` is static. */
@@ -80,6 +83,7 @@ struct delivery_queue;
 struct due_queue;
 struct cleaning;
 struct list_cache;
+struct signer;
 
 struct request {
 	const struct call        *call;
@@ -97,8 +101,9 @@ struct request {
 	struct rule_skip         *skips;       /* skipped so far, RULE_ACTIONS_MAX at most */
 	unsigned                  skip_count;
 
+	mono_us mono; /* of this turn, or of this job */
+
 	/* For the writer only. */
-	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
@@ -108,6 +113,8 @@ struct request {
 	/* For readers only. */
 	struct list_cache *kept; /* the list cache; NULL: none */
 	const struct lent *lent;
+	struct signer     *signer; /* NULL: not on the signer's thread */
+	wall_us            wall;   /* by the host's clock, for signatures */
 };
 
 struct outcome {

@@ -161,6 +161,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
 	if (!err) err = secret_key(master_key, "stampede erased ids 1", facts->erased_key);
 	if (!err) err = secret_key(master_key, WALLET_CREDENTIAL_PURPOSE, facts->wallet_key);
+	if (!err) err = serial_keys_derive(master_key, &facts->serials);
 	explicit_bzero(master_key, sizeof master_key);
 	return err;
 }
@@ -201,7 +202,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	if ((err = engine_open(shard->engine, shard->store, shard->channel))) return err;
 	begin_clock(shard);
 	int fds[] = {channel_fd(shard->channel), store_fd(shard->store), readers_fd(shard->engine->readers),
-	             child_fd(&shard->child)};
+	             readers_fd(shard->engine->signers), child_fd(&shard->child)};
 	if ((err = loop_open(&shard->loop))) return err;
 	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
 		if ((err = loop_watch(&shard->loop, fds[i]))) return err;

@@ -139,11 +139,14 @@ static void print_causes(void)
 static void print_metrics(void)
 {
 	static struct metrics       thread;
-	static struct shard_numbers shard = {.up = true, .failing_count = 1, .ending_count = 1};
-	struct metrics_view view = {.threads = {&thread}, .count = 1, .shards = 1, .certificate_ends_s = 1};
-	struct buffer       out = {0};
+	static struct shard_numbers shard = {
+	    .up = true, .failing_count = 1, .ending_count = 1, .has_signed = true};
+	struct metrics_view view = {
+	    .threads = {&thread}, .count = 1, .shards = 1, .certificate_ends_s = 1, .kits_bytes = 1};
+	struct buffer out = {0};
 
 	metrics_answered(&thread, NULL, STATUS_FIRST, (dur_us){1});
+	metrics_answered(&thread, route_row(ROUTE_WALLET_PACKAGE), STATUS_FIRST, (dur_us){1});
 	memset(shard.known, true, sizeof shard.known);
 	memset(shard.has_histogram, true, sizeof shard.has_histogram);
 	snprintf(shard.failing[0].subscription, sizeof shard.failing[0].subscription, "ID");

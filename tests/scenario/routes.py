@@ -23,4 +23,5 @@ class Route:
 ALL = [Route(*row) for noun in sorted((ROOT / "schemas" / "api").glob("*.def")) for row in ROW.findall(noun.read_text())]
 ROUTES = [route for route in ALL if route.path.startswith("/v1/")]
 PAGES = [route for route in ALL if route not in ROUTES]
-assert len(ROUTES) >= 7 and [route.path for route in PAGES] == ["/p/{token}", "/p/{token}/{image}"]
+assert len(ROUTES) >= 7 and {route.path for route in PAGES} == {
+    "/p/{token}", "/p/{token}/{image}", "/p/{token}/pass.pkpass"}

@@ -133,11 +133,11 @@ def test_a_stop_answers_outstanding_requests(new_service):
 
 
 def test_background_threads_have_a_lower_priority(service):
-    """The two list readers and the snapshotter have it; the thread that answers for the whole shard does not."""
+    """The two list readers, the signer and the snapshotter have it; the thread that answers for the whole shard does not."""
     stats = [stat.read_text().rpartition(")")[2].split() for stat in Path(f"/proc/{service.pid_of('shard')}/task").glob("*/stat")]
     nice = sorted(int(stat[16]) for stat in stats)
     own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert nice.count(min(own + 10, 19)) == 3 and nice.count(own) >= 5, nice
+    assert nice.count(min(own + 10, 19)) == 4 and nice.count(own) >= 5, nice
 
 
 # Deaths

@@ -30,6 +30,7 @@ Test(messages, messages_that_change_no_data_are_not_writes)
 		cr_expect_eq(message_row(reads[i])->effect, EFFECT_READ, "%s", message_row(reads[i])->name);
 	for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
 		cr_expect_eq(message_row(scans[i])->effect, EFFECT_SCAN, "%s", message_row(scans[i])->name);
+	cr_expect_eq(message_row(MSG_WALLET_PACKAGE)->effect, EFFECT_SIGN);
 }
 
 Test(messages, an_internal_message_has_one_sender)
@@ -77,12 +78,15 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);
 		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
-		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS;
+		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS ||
+		               message == MSG_WALLET_PACKAGE || message == MSG_WALLET_KIT;
 		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless, "%s", row->name);
 		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);
 	}
 	cr_expect(message_row(MSG_PASS_PAGE)->works_suspended);
 	cr_expect(message_row(MSG_PASS_IMAGE)->works_suspended);
+	cr_expect(message_row(MSG_WALLET_PACKAGE)->works_suspended);
+	cr_expect(message_row(MSG_WALLET_KIT)->works_suspended);
 }
 
 Test(messages, a_suspended_account_may_only_delete_passes)

@@ -237,8 +237,9 @@ static enum err give_to_reader(struct engine *engine, const struct session *sess
 	if (window_is_stalled(session->window, REPLY_PART_BYTES_MAX, engine->now)) return ERR_OVERLOADED;
 	const struct lender lender = {&engine->accounts, view};
 	bool     at_once = call->has_account && !uncommitted_has(&engine->uncommitted, call->account);
-	enum err err = readers_add(engine->readers, session, call, engine->service_now,
-	                           at_once ? &lender : NULL);
+	bool     signs = message_row(call->message)->effect == EFFECT_SIGN;
+	enum err err = readers_add(signs ? engine->signers : engine->readers, session, call,
+	                           engine->service_now, at_once ? &lender : NULL);
 	return err ? err : ERR_PARKED;
 }
 
@@ -265,7 +266,8 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	buffer_clear(&engine->payload);
 	enum err err = enter(engine, session, call, &request, outcome);
 	if (err || (err = check_arguments(session, call, outcome))) return err;
-	if (message_row(call->message)->effect == EFFECT_SCAN)
+	enum effect effect = message_row(call->message)->effect;
+	if (effect == EFFECT_SCAN || effect == EFFECT_SIGN)
 		return give_to_reader(engine, session, call, request.view);
 	if (message_row(call->message)->effect == EFFECT_WRITE &&
 	    !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))

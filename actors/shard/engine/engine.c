@@ -10,6 +10,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
+#include "actors/shard/wallet/signer.h"
 #include "store/meta.h"
 
 enum { FRAMES_PER_TURN = 64, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000, AWAY_US = 250000 };
@@ -46,12 +47,19 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 		return err;
 	if ((err = due_load(&engine->notices, view))) return err;
 	if ((err = begin_clock(engine, view))) return err;
-	return readers_open(store, &engine->facts, &engine->readers);
+	if ((err = readers_open(store, &engine->facts, &readers_of_lists, &engine->readers))) return err;
+	struct readers_plan plan = readers_of_packages;
+	if ((err = signer_open(&engine->signer))) return err;
+	plan.signer = engine->signer;
+	engine->facts.sign_times = signer_times(engine->signer);
+	return readers_open(store, &engine->facts, &plan, &engine->signers);
 }
 
 void engine_close(struct engine *engine)
 {
 	readers_close(&engine->readers);
+	readers_close(&engine->signers);
+	signer_close(&engine->signer);
 	packet_close(&engine->packet);
 	turns_close(&engine->turns);
 	engine_forget_poll(engine);
@@ -296,7 +304,8 @@ static enum err submit(struct engine *engine)
 static enum err commit(struct engine *engine, bool idle)
 {
 	struct store *store = engine->store;
-	bool          due = store_wants_commit(store) || readers_waiting(engine->readers) || idle;
+	bool          is_awaited = readers_waiting(engine->readers) || readers_waiting(engine->signers);
+	bool          due = store_wants_commit(store) || is_awaited || idle;
 	if (store_decided_seq(store) != store_durable_seq(store)) return OK;
 	if (store_open_bytes(store) == 0) engine->open_commands = 0;
 	bool owes_slice = store_owes_slice(store, idle);
@@ -306,14 +315,16 @@ static enum err commit(struct engine *engine, bool idle)
 		uncommitted_clear(&engine->uncommitted);
 	}
 	const struct lender lender = {&engine->accounts, store_view(store, NULL, &engine->arena)};
-	if (store_is_committed(store)) readers_release(engine->readers, &lender);
+	if (!store_is_committed(store)) return OK;
+	readers_release(engine->readers, &lender);
+	readers_release(engine->signers, &lender);
 	return OK;
 }
 
-static void send_results(struct engine *engine)
+static void send_results(struct engine *engine, struct readers *readers)
 {
 	struct result *result;
-	while ((result = readers_next(engine->readers))) {
+	while ((result = readers_next(readers))) {
 		struct session *session = session_find(&engine->sessions, &result->peer);
 		engine_charge_result(engine, result);
 		if (!session || session->window != result->window)
@@ -328,7 +339,7 @@ static void send_results(struct engine *engine)
 static enum err look_for_damage(const struct engine *engine)
 {
 	bool found = snapshotter_found_damage(engine->facts.snapshotter) ||
-	             readers_found_damage(engine->readers);
+	             readers_found_damage(engine->readers) || readers_found_damage(engine->signers);
 	return found && engine->now.v >= engine->mend_again_at.v ? ERR_DAMAGED : OK;
 }
 
@@ -341,7 +352,8 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (err || (err = look_for_damage(engine))) return err;
 	publish(engine);
 	wallet_ends_log(&engine->wallet_ends, service_now);
-	send_results(engine);
+	send_results(engine, engine->readers);
+	send_results(engine, engine->signers);
 	sessions_ask(&engine->sessions, engine->channel, engine->facts.epoch, now);
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_packets(engine, more))) return err;

@@ -21,7 +21,8 @@ struct engine {
 	struct shard_facts   facts;
 	struct store        *store;
 	struct channel      *channel;
-	struct readers      *readers;
+	struct readers      *readers, *signers; /* of lists, and of packages for wallets */
+	struct signer       *signer;
 	struct sessions      sessions;
 	struct account_cache accounts;
 	struct rates         rates;

@@ -100,8 +100,11 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	                          .facts = readers->facts,
 	                          .zone = job->kept.zone,
 	                          .kept = readers->kept,
+	                          .signer = readers->plan.signer,
 	                          .lent = &job->lent};
 	mono_us        now = time_mono();
+	request.mono = now;
+	request.wall = time_wall();
 	if (call->deadline.v <= now.v || window_is_stalled(job->window, REPLY_PART_BYTES_MAX, now))
 		return ERR_OVERLOADED; /* the caller has given up, or reads no answers */
 	enum err err = store_reader_begin(view);
@@ -156,7 +159,7 @@ bool job_is_of(const struct job *job, const struct call *call)
 
 static bool is_served(const struct readers *readers, const struct job *job)
 {
-	for (unsigned i = 0; i < READER_THREADS; i++)
+	for (unsigned i = 0; i < readers->plan.threads; i++)
 		if (readers->threads[i].job && job_is_of(readers->threads[i].job, &job->kept.call))
 			return true;
 	return false;
@@ -164,7 +167,7 @@ static bool is_served(const struct readers *readers, const struct job *job)
 
 bool reader_takes_lists(const struct reader *reader)
 {
-	return reader != &reader->readers->threads[0];
+	return !reader->readers->plan.has_quick || reader != &reader->readers->threads[0];
 }
 
 static bool may_take(const struct reader *reader, const struct job *job)
@@ -193,7 +196,7 @@ bool reader_wake(struct reader *reader)
 /* Wakes idle readers that may run a job of the queue. Call with the mutex held. */
 static void share_queue(struct readers *readers)
 {
-	for (unsigned i = 0; i < READER_THREADS && readers->first; i++)
+	for (unsigned i = 0; i < readers->plan.threads && readers->first; i++)
 		if (atomic_load(&readers->threads[i].is_idle) && find_job(&readers->threads[i]))
 			(void)reader_wake(&readers->threads[i]);
 }
@@ -237,7 +240,7 @@ static struct job *next_job(struct reader *reader)
 
 bool job_is_image(const struct call *call)
 {
-	return call->message == MSG_PASS_IMAGE;
+	return call->message == MSG_PASS_IMAGE || call->message == MSG_WALLET_KIT;
 }
 
 /* `by` is 1 or -1. */

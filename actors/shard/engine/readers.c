@@ -13,6 +13,13 @@
 
 #include <stdlib.h>
 
+const struct readers_plan readers_of_lists = {.threads = READER_THREADS_MAX,
+                                              .has_quick = true,
+                                              .jobs_max = READER_JOBS_MAX,
+                                              .account_max = READER_JOBS_ACCOUNT_MAX};
+const struct readers_plan readers_of_packages = {
+    .threads = 1, .jobs_max = SIGNER_JOBS_MAX, .account_max = SIGNER_JOBS_ACCOUNT_MAX};
+
 static void job_free(struct job *job)
 {
 	lent_free(&job->lent);
@@ -40,19 +47,19 @@ static void free_finished(struct readers *readers)
  * left for the next account, even if every account before it asks for all it may. */
 static bool has_its_share(const struct readers *readers, const struct call *call, unsigned jobs)
 {
-	unsigned count = 0, share = job_is_image(call) ? READER_JOBS_IMAGE_MAX : READER_JOBS_ACCOUNT_MAX;
+	unsigned count = 0, share = job_is_image(call) ? READER_JOBS_IMAGE_MAX : readers->plan.account_max;
 	if (jobs < share) return false;
 	for (const struct job *job = readers->newest; job; job = job->older)
 		count += job_is_of(job, call) && !atomic_load_explicit(&job->is_taken, memory_order_relaxed);
-	return count >= share || count >= READER_JOBS_MAX - jobs;
+	return count >= share || count >= readers->plan.jobs_max - jobs;
 }
 
 static bool is_full_for(const struct readers *readers, const struct call *call)
 {
 	unsigned jobs = atomic_load(&readers->jobs);
 	/* Jobs of accounts leave room for calls about the whole shard. */
-	if (!call->has_account) return jobs >= 2 * READER_JOBS_MAX;
-	if (jobs >= READER_JOBS_MAX) return true;
+	if (!call->has_account) return jobs >= 2 * readers->plan.jobs_max;
+	if (jobs >= readers->plan.jobs_max) return true;
 	if (job_is_image(call) && atomic_load(&readers->images) >= READER_JOBS_IMAGES_MAX) return true;
 	return has_its_share(readers, call, jobs);
 }
@@ -148,13 +155,15 @@ struct result *readers_next(struct readers *readers)
 	return result;
 }
 
-enum err readers_open(struct store *store, const struct shard_facts *facts, struct readers **out)
+enum err readers_open(struct store *store, const struct shard_facts *facts, const struct readers_plan *plan,
+                      struct readers **out)
 {
 	struct readers *readers = calloc(1, sizeof *readers);
 	if (!readers) return ERR_NO_MEMORY;
 	readers->wakeup.fd = -1;
 	readers->store = store;
 	readers->facts = facts;
+	readers->plan = *plan;
 	readers->held_last = &readers->held;
 	readers->last = &readers->first;
 	pthread_mutex_init(&readers->mutex, NULL);
@@ -162,7 +171,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	enum err err = list_cache_new(&readers->kept);
 	if (err) return err;
 	if ((err = wakeup_open(&readers->wakeup))) return err;
-	for (unsigned i = 0; i < READER_THREADS; i++) {
+	for (unsigned i = 0; i < plan->threads; i++) {
 		struct reader *reader = &readers->threads[i];
 		reader->readers = readers;
 		sem_init(&reader->work, 0, 0);
@@ -184,7 +193,7 @@ void readers_close(struct readers **readers_p)
 		sem_post(&readers->threads[i].work);
 	for (unsigned i = 0; i < readers->started; i++)
 		pthread_join(readers->threads[i].thread, NULL);
-	for (unsigned i = 0; i < READER_THREADS; i++) {
+	for (unsigned i = 0; i < READER_THREADS_MAX; i++) {
 		store_reader_close(&readers->threads[i].view);
 		arena_free(&readers->threads[i].arena);
 	}

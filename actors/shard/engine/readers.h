@@ -9,16 +9,29 @@
  * sends them, because it owns the socket. A reader reserves room in the session's window before it queues a part. */
 struct readers;
 
+/* Two groups of threads work so, each with a queue of its own. Lists have three threads, of which one takes no jobs of
+ * accounts: calls about the whole shard, such as rendering deliveries, never wait for long lists. Packages for wallets have one,
+ * the signer: a signature takes as long as a hundred reads. */
+struct readers_plan {
+	unsigned threads;   /* READER_THREADS_MAX at most */
+	bool     has_quick; /* the first takes no jobs of accounts, and runs at full priority */
+	unsigned jobs_max,
+	    account_max;       /* waiting or in progress; waiting, of one account; above: OVERLOADED */
+	struct signer *signer; /* for its handlers; NULL: none */
+};
+extern const struct readers_plan readers_of_lists, readers_of_packages;
+
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err readers_open(struct store *store, const struct shard_facts *facts,
-                                 struct readers **readers);
+                                 const struct readers_plan *plan, struct readers **readers);
 void                readers_close(struct readers **readers);
 
 enum {
-	READER_JOBS_MAX = 512,         /* waiting or in progress; above: OVERLOADED */
-	READER_JOBS_ACCOUNT_MAX = 128, /* waiting, of one account; above: OVERLOADED */
-	READER_JOBS_IMAGE_MAX = 64,    /* likewise, for an image: leaves room for the account's lists */
-	READER_JOBS_IMAGES_MAX = 128,  /* for images of all accounts; above: OVERLOADED */
+	READER_THREADS_MAX = 3,
+	READER_JOBS_MAX = 512,         /* of lists: waiting or in progress; above: OVERLOADED */
+	READER_JOBS_ACCOUNT_MAX = 128, /* likewise, waiting, of one account */
+	READER_JOBS_IMAGE_MAX = 64, /* likewise, for an image or a kit: leaves room for the account's lists */
+	READER_JOBS_IMAGES_MAX = 128, /* for images of all accounts; above: OVERLOADED */
 };
 
 /* Copies a SCAN call. With a lender, the job starts at once and is lent its accounts. Without one, it waits for

@@ -9,9 +9,7 @@
 
 /* Shared by readers.c, the writer's side, and reader_thread.c. */
 
-/* The first reader takes no jobs of accounts. So calls about the whole shard, such as rendering deliveries, never wait for
- * long lists. */
-enum { READER_THREADS = 3, PAYLOAD_KEPT_BYTES = 256 << 10 };
+enum { PAYLOAD_KEPT_BYTES = 256 << 10 };
 
 /* A reader waits for room for its whole result: the largest image, or a part of a list plus one item. */
 _Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_BYTES_MAX,
@@ -42,6 +40,7 @@ struct reader {
 struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
+	struct readers_plan       plan;
 	struct list_cache        *kept;
 	struct wakeup             wakeup; /* wakes the writer after each result */
 
@@ -61,7 +60,7 @@ struct readers {
 	/* The readers'. */
 	pthread_mutex_t       mutex;
 	struct handover_item *first, **last; /* the queue */
-	struct reader         threads[READER_THREADS];
+	struct reader         threads[READER_THREADS_MAX];
 };
 
 /* reader_thread.c. job_is_of(): of the call's account. reader_takes_lists(): may it run the jobs of accounts? reader_wake(): true: it was idle, and begins.

@@ -15,5 +15,5 @@ bool engine_has_room(const struct engine *engine)
 	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
 	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
 	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&
-	       !store_must_wait(engine->store);
+	       !readers_waiting(engine->signers) && !store_must_wait(engine->store);
 }

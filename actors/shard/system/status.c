@@ -134,6 +134,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	pack_disk(facts, pk, map);
 	pack_wallets(request, pk, map);
 	MEMBER_ALWAYS(sync_histogram, HISTOGRAM, facts->sync_times);
+	MEMBER_SOMETIMES(sign_histogram, HISTOGRAM, atomic_load(&facts->wallets) != 0, facts->sign_times);
 	MEMBER_ALWAYS(record_histogram, HISTOGRAM, &facts->record_commands);
 	MEMBER_ALWAYS(first_attempt_histogram, HISTOGRAM, &facts->deliveries.first_attempt);
 	return OK;
