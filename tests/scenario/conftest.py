@@ -147,6 +147,19 @@ def certificate(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def module_service(module_services):
+    return module_services()
+
+
+@pytest.fixture
+def service_of_wallets(module_service):
+    """Like `service`, for tests that put credentials: a service never forgets that there were some, and the shared one is to
+    have no paths of wallets."""
+    yield module_service
+    assert module_service.unexpected_lines() == []
+
+
+@pytest.fixture(scope="module")
 def apple(tmp_path_factory):
     """Makes certificates as Apple does."""
     return Apple(tmp_path_factory.mktemp("apple"))

@@ -14,6 +14,11 @@ from wallets import APPLE, EMAIL, GOOGLE, ISSUER, TEAM, google, is_missing, line
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
+@pytest.fixture
+def service(service_of_wallets):
+    return service_of_wallets
+
+
 def days_from_now(text):
     assert TIME.fullmatch(text)
     left = datetime.fromisoformat(text.replace("Z", "+00:00")) - datetime.now(timezone.utc)

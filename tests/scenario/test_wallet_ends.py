@@ -7,6 +7,11 @@ from harness import wait_for
 from shop import Shop
 from wallets import google, is_missing, put, put_google, refused, show
 
+@pytest.fixture
+def service(service_of_wallets):
+    return service_of_wallets
+
+
 # A rehearsal
 
 def checked(service, account):
