@@ -36,19 +36,15 @@ static enum err measure_images(struct request    *request, const struct template
 	return err;
 }
 
-/* Which wallets work for the account: switched on, with a credential that has not ended. */
+/* Which wallets the page offers: Apple's, if it is switched on and its credential has not ended. There is no way into Google's
+ * yet: nothing answers at the link that its button would have. */
 static enum err list_wallets(struct request *request, struct pass_view *shown)
 {
-	static const enum wallet_kind kinds[] = {WALLET_APPLE, WALLET_GOOGLE};
-	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		struct wallet_credential credential;
-		if (!wallet_is_on(&request->account->row, kinds[i])) continue;
-		enum err err = wallet_credential_now(request->view, request->account->id, kinds[i],
-		                                     &credential);
-		if (err && err != ERR_NOT_FOUND) return err;
-		if (!err && !wallet_credential_ended(&credential, request->now))
-			shown->wallets |= WALLET_BIT(kinds[i]);
-	}
+	struct wallet_credential credential;
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return OK;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &credential);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (!wallet_credential_ended(&credential, request->now)) shown->wallets = WALLET_BIT(WALLET_APPLE);
 	return OK;
 }
 
