@@ -25,7 +25,8 @@ static bool is_template(struct auditor *auditor, struct span value, struct arena
 	if (template_row_read(value, &row) || json_parse(row.text, arena, &json) ||
 	    wallet_template_read(json, &template, &settings, &fault))
 		return false;
-	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner);
+	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner) +
+	                    audit_url_sum(settings.icon);
 	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
 	return true;
 }

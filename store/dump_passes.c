@@ -193,6 +193,7 @@ bool dump_issuing(struct buffer *out, struct span key, struct span value)
 	if (row.has_key) dump_hidden(out, "key_hash", sizeof row.key);
 	dump_span(out, "logo", row.logo);
 	dump_span(out, "banner", row.banner);
+	if (row.icon.size) dump_span(out, "icon", row.icon);
 	return true;
 }
 

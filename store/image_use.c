@@ -8,7 +8,7 @@
 #include "store/keys.h"
 
 enum { COUNT_BYTES = 4, VALUE_BYTES = COUNT_BYTES + 1 };
-_Static_assert((int)IMAGE_USES == (int)PAGE_IMAGES, "a pass shows what it names");
+_Static_assert((int)IMAGE_USES > (int)PAGE_IMAGES, "a pass names what it shows; a template an icon, too");
 
 static struct row_key key_of(struct account_id account, enum image_use what,
                              const uint8_t hash[IMAGE_HASH_BYTES])
@@ -89,7 +89,7 @@ enum err image_urls_of(struct span appearance, struct arena *arena, struct span 
 	if (!appearance.size) return OK;
 	enum err err = json_parse(appearance, arena, &object);
 	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
-	for (unsigned i = 0; i < IMAGE_USES; i++) {
+	for (unsigned i = 0; i < PAGE_IMAGES; i++) {
 		const struct json *url = json_member(object, page_image_names[i]);
 		if (url && url->kind == JSON_STRING) urls[i] = url->text;
 	}
@@ -97,8 +97,8 @@ enum err image_urls_of(struct span appearance, struct arena *arena, struct span 
 }
 
 /* By place in the array of URLs. */
-static const struct image_use_of as[IMAGE_USES] = {{IMAGE_USE_URL, SHAPE_OF_LOGO},
-                                                   {IMAGE_USE_URL, SHAPE_OF_BANNER}};
+static const struct image_use_of as[IMAGE_USES] = {
+    {IMAGE_USE_URL, SHAPE_OF_LOGO}, {IMAGE_USE_URL, SHAPE_OF_BANNER}, {IMAGE_USE_URL, SHAPE_OF_ICON}};
 
 static enum err move_url(struct view *view, struct account_id account, struct span url, unsigned place,
                          int by)

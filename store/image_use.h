@@ -8,7 +8,9 @@
  * all that it was named for since the count was 0. An image is counted by each IMAGE_URL row that names it, and has no roles.
  * A count of 0 puts a CLEANUP row in the same commit. Rows are put and deleted, never patched. Errors: as view.h. */
 enum image_use { IMAGE_USE_URL = 1, IMAGE_USE_BYTES = 2 };
-enum { IMAGE_USES = 2 }; /* URLs that a pass or template names; size 0: none */
+enum {
+	IMAGE_USES = 3
+}; /* URLs that a pass or template names: logo, banner, and a template's icon; size 0: none */
 
 /* The URLs in the text of an object `appearance`; size 0 for each it does not name. They live in `arena`. Errors:
  * ERR_DAMAGED, ERR_NO_MEMORY. */

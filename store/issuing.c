@@ -18,13 +18,15 @@ enum err issuing_read(struct span value, struct issuing *row)
 {
 	const uint8_t *at = value.at;
 	if (value.size < HEAD_BYTES || at[0] != ROW_VERSION || at[1] > 1) return ERR_DAMAGED;
-	size_t logo = get_le16(at + 4), banner = get_le16(at + 6);
-	if (logo + banner != value.size - HEAD_BYTES || logo + banner == 0) return ERR_DAMAGED;
+	size_t icon = get_le16(at + 2), logo = get_le16(at + 4), banner = get_le16(at + 6);
+	size_t all = logo + banner + icon;
+	if (all != value.size - HEAD_BYTES || all == 0) return ERR_DAMAGED;
 	row->has_key = at[1];
 	row->begun.v = (int64_t)get_le64(at + AT_BEGUN);
 	memcpy(row->key, at + AT_KEY, sizeof row->key);
 	row->logo = span_of(at + HEAD_BYTES, logo);
 	row->banner = span_of(at + HEAD_BYTES + logo, banner);
+	row->icon = span_of(at + HEAD_BYTES + logo + banner, icon);
 	return row->begun.v < 0 ? ERR_DAMAGED : OK;
 }
 
@@ -42,16 +44,18 @@ static enum err get(struct view *view, enum table table, struct row_key key, str
 
 static enum err put(struct view *view, enum table table, struct row_key key, const struct issuing *row)
 {
-	struct span logo = cut(row->logo), banner = cut(row->banner);
-	uint8_t     value[HEAD_BYTES + 2 * (URL_BYTES_MAX + 1)] = {ROW_VERSION, row->has_key};
+	struct span logo = cut(row->logo), banner = cut(row->banner), icon = cut(row->icon);
+	uint8_t     value[HEAD_BYTES + 3 * (URL_BYTES_MAX + 1)] = {ROW_VERSION, row->has_key};
+	put_le16(value + 2, (uint16_t)icon.size);
 	put_le16(value + 4, (uint16_t)logo.size);
 	put_le16(value + 6, (uint16_t)banner.size);
 	put_le64(value + AT_BEGUN, (uint64_t)row->begun.v);
 	memcpy(value + AT_KEY, row->key, sizeof row->key);
 	if (logo.size) memcpy(value + HEAD_BYTES, logo.at, logo.size);
 	if (banner.size) memcpy(value + HEAD_BYTES + logo.size, banner.at, banner.size);
+	if (icon.size) memcpy(value + HEAD_BYTES + logo.size + banner.size, icon.at, icon.size);
 	return write_put(view_writes(view), table, key_span(&key),
-	                 span_of(value, HEAD_BYTES + logo.size + banner.size));
+	                 span_of(value, HEAD_BYTES + logo.size + banner.size + icon.size));
 }
 
 static enum err del(struct view *view, enum table table, struct row_key key)

@@ -6,14 +6,15 @@
 
 /* Passes being issued: a row exists exactly while the pass has the status `creating`. It holds the images to fetch,
  * as requested at the creation, and the idempotency key whose stored response gets the outcome. Row, little-endian:
- * version u8 (1) | has_key u8 | 0 u16 | size of logo u16, of banner u16 | begun i64 | SHA-256 of the key, 32 | the
- * two URLs. A URL longer than URL_BYTES_MAX is never fetched and is stored cut to one byte more. Units: service
+ * version u8 (1) | has_key u8 | size of icon u16 | size of logo u16, of banner u16 | begun i64 | SHA-256 of the key, 32 | the
+ * URLs in the order logo, banner, icon. A URL longer than URL_BYTES_MAX is never fetched and is stored cut to one byte more. Units: service
  * time. Errors: as view.h. */
 struct issuing {
 	wall_us     begun;
 	bool        has_key;
 	uint8_t     key[32];
 	struct span logo, banner; /* size 0: none */
+	struct span icon;         /* likewise; only a template has one */
 };
 
 must_check enum err issuing_get(struct view *view, struct account_id account, uint32_t number,

@@ -9,7 +9,7 @@ from images import Gallery, answer, await_status, body_with, options, png
 from shop import Shop, new_id, template_file
 from wallets import Apple
 
-LOGO, BANNER = {1, 2, 3, 4, 5, 6}, {7, 8}
+ICON, LOGO, BANNER = {1, 2, 3}, {1, 2, 3, 4, 5, 6}, {7, 8}
 TYPE = ["Content-Type: image/png"]
 
 
@@ -69,6 +69,17 @@ def made(shop):
     return list(shapes.values()), list(verdicts.values())
 
 
+def assert_gone(shop):
+    for pause in (1, 2, 4, 8, 16, 32):
+        time.sleep(pause)
+        assert shop.service.stop() == 0
+        left = rows(shop.service, "image_shape") + rows(shop.service, "image")
+        shop.service.start()
+        if not left:
+            return
+    raise AssertionError(left)
+
+
 def issue(shop, **images):
     pass_id = new_id()
     assert shop.client.post("/v1/passes", body_with(pass_id=pass_id, **images)).status in (201, 202)
@@ -93,6 +104,29 @@ def test_images_of_a_template_are_reduced(shop, gallery, passes):
     shop.put_template(file)
     wait_for(lambda: gallery.requests, 10, "the template's image to be fetched")
     assert made(shop)[0] == [LOGO]
+
+
+def test_the_icon_of_a_template_is_fetched_whatever_became_of_its_other_images(shop, gallery, passes):
+    put_apple(shop, passes)
+    url = gallery.url
+    file = template_file("balance", appearance={"logo": url("/status/404"), "banner": url("/status/410")},
+                         wallet={"icon": url("/image/icon")})
+    shop.put_template(file)
+    wait_for(lambda: len(gallery.requests) >= 3, 20, "all three to be asked for")
+    assert made(shop)[0] == [ICON]
+
+
+def test_an_icon_goes_with_its_template(shop, gallery, passes):
+    put_apple(shop, passes)
+    file = template_file("none", wallet={"icon": gallery.url("/image/icon")})
+    template = shop.put_template(file)
+    wait_for(lambda: gallery.requests, 20, "the icon to be asked for")
+    assert made(shop)[0] == [ICON]
+    shop.put_template({**file, "pass_template_id": template})
+    assert len(gallery.requests) == 1  # the same file again
+    shop.service.cli("template", "delete", shop.account, template)
+    shop.service.cli("clock", "advance", "2h")  # parts of an image are kept for an hour
+    assert_gone(shop)
 
 
 def test_images_fetched_earlier_are_reduced_when_a_wallet_is_switched_on(shop, gallery, passes):
@@ -138,14 +172,7 @@ def test_shapes_go_with_their_image(shop, gallery, passes):
     assert made(shop)[0] == [LOGO]
     shop.service.cli("pass", "erase", shop.account, pass_id)
     shop.service.cli("clock", "advance", "2h")  # parts of an image are kept for an hour
-    for pause in (1, 2, 4, 8, 16, 32):
-        time.sleep(pause)
-        assert shop.service.stop() == 0
-        left = rows(shop.service, "image_shape") + rows(shop.service, "image")
-        shop.service.start()
-        if not left:
-            return
-    raise AssertionError(left)
+    assert_gone(shop)
 
 
 @pytest.mark.parametrize("role", ["timer", "shard"])

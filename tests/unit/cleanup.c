@@ -117,6 +117,28 @@ Test(cleanup, urls_count_the_passes_that_name_them)
 	move("{\"logo\":\"never counted\"}", ""); /* of a directory older than reference counts */
 }
 
+Test(cleanup, urls_keep_what_they_are_named_for)
+{
+	const struct span icon[IMAGE_USES] = {[2] = {(const uint8_t *)"a", 1}};
+	uint8_t           a[IMAGE_HASH_BYTES];
+	unsigned          roles;
+	hash_of("a", a);
+	cr_assert_eq(image_use_roles(s.view, account, a, &roles), OK);
+	cr_expect_eq(roles, 0);
+	move("", "{\"banner\":\"a\"}");
+	cr_assert_eq(image_use_roles(s.view, account, a, &roles), OK);
+	cr_expect_eq(roles, SHAPE_OF_BANNER);
+	cr_assert_eq(image_urls_move(s.view, account, NULL, icon), OK);
+	scratch_save(&s);
+	move("{\"banner\":\"a\"}", "");
+	cr_assert_eq(image_use_roles(s.view, account, a, &roles), OK);
+	cr_expect(roles == (SHAPE_OF_BANNER | SHAPE_OF_ICON) && uses(IMAGE_USE_URL, a) == 1);
+	cr_assert_eq(image_urls_move(s.view, account, icon, NULL), OK);
+	scratch_save(&s);
+	cr_assert_eq(image_use_roles(s.view, account, a, &roles), OK);
+	cr_expect(roles == 0 && is_left(left(CLEANUP_IMAGE_URL, a)));
+}
+
 static void store_image(const char *url, uint8_t tag, struct image *image)
 {
 	memset(bytes, tag, sizeof bytes);

@@ -31,6 +31,19 @@ Test(issuing, reads_as_it_was_put)
 	}
 }
 
+Test(issuing, of_a_template_may_have_an_icon)
+{
+	struct issuing row = {.begun = {77}, .icon = span_str("https://i/")}, got;
+	for (unsigned i = 0; i < 2; i++) {
+		if (i) row.banner = span_str("https://b/");
+		cr_assert_eq(template_images_put(s.view, account, 5, &row), OK);
+		scratch_save(&s);
+		cr_assert_eq(template_images_get(s.view, account, 5, &got), OK);
+		cr_expect(span_equal(got.icon, row.icon) && span_equal(got.banner, row.banner));
+		cr_expect_eq(got.logo.size, 0);
+	}
+}
+
 Test(issuing, cuts_a_too_long_url_but_leaves_it_too_long)
 {
 	struct issuing got = put(filler(2, 100000), filler(3, URL_BYTES_MAX + 1));

@@ -8,6 +8,7 @@
 #include "schemas/api/image.h"
 #include "schemas/api/pass.h"
 #include "schemas/api/template.h"
+#include "schemas/wallet/shape.h"
 
 #include <stdlib.h>
 
@@ -72,19 +73,26 @@ static enum err end_template(struct engine *engine, struct creating *template)
 	return err;
 }
 
+static unsigned bit_of(const char *image)
+{
+	return !strcmp(image, "logo")     ? SHAPE_OF_LOGO
+	       : !strcmp(image, "banner") ? SHAPE_OF_BANNER
+	                                  : SHAPE_OF_ICON;
+}
+
 /* Logs a failure once an image. The client that stored the template was answered long ago. */
 static void log_failure(struct creating *template, const char *image, const char *error)
 {
-	char  id[TEMPLATE_ID_TEXT];
-	bool *logged = !strcmp(image, "logo") ? &template->logged_logo : &template->logged_banner;
+	char id[TEMPLATE_ID_TEXT];
 	template_id_text(template->account->id, template->number, id);
-	if (!*logged) log_info("template_image", "template=%s reason=\"%s\"", id, error);
-	*logged = true;
+	if (!(template->logged & bit_of(image)))
+		log_info("template_image", "template=%s reason=\"%s\"", id, error);
+	template->logged |= bit_of(image);
 }
 
 static void rest(struct engine *engine, struct creating *template)
 {
-	template->lacks_logo = false;
+	template->lacks = 0;
 	issuance_rest(&engine->issuance, template, engine->now);
 }
 
@@ -95,7 +103,9 @@ static enum err read_template(struct engine *engine, const struct creating *temp
 	struct view *view = store_view(engine->store, NULL, &engine->arena);
 	enum err     err = template_images_get(view, template->account->id, template->number, &row);
 	if (err) return err;
-	if (template->lacks_logo) row.logo = span_of(NULL, 0);
+	if (template->lacks & SHAPE_OF_LOGO) row.logo = span_of(NULL, 0);
+	if (template->lacks & SHAPE_OF_BANNER) row.banner = span_of(NULL, 0);
+	if (template->lacks & SHAPE_OF_ICON) row.icon = span_of(NULL, 0);
 	return images_missing(view, template->account->id, &row, engine->service_now, missing);
 }
 
@@ -106,11 +116,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	struct missing missing = {.image = NULL};
 	if (error) {
 		log_failure(template, template->image, error);
-		template->lacks_logo = !strcmp(template->image, "logo");
-		if (!template->lacks_logo) {
-			rest(engine, template);
-			return OK;
-		}
+		template->lacks |= bit_of(template->image);
 	}
 	enum err err = read_template(engine, template, &missing);
 	if (err) {
@@ -120,7 +126,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	if (missing.image && missing.url.size <= URL_BYTES_MAX)
 		return issuance_want(&engine->issuance, template, missing.image, missing.url, engine->now);
 	if (missing.image) log_failure(template, missing.image, missing.too_long);
-	if (missing.image || !template->lacks_logo) return end_template(engine, template);
+	if (missing.image || !template->lacks) return end_template(engine, template);
 	rest(engine, template);
 	return OK;
 }

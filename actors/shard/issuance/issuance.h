@@ -61,11 +61,11 @@ struct creating {
 	struct fetch           *fetch; /* IN_FETCH */
 	const char             *image; /* which image of the pass that is; static */
 	bool                    is_timed, is_tried;
-	bool                    lacks_logo; /* a template: unobtainable this time */
-	bool    logged_logo, logged_banner; /* whether its logo and banner were logged as unobtainable */
-	mono_us begun;                      /* 0: before this process */
-	mono_us tried;                      /* since when */
-	mono_us due;                        /* IN_REST: until when */
+	unsigned lacks;  /* a template's images that are unobtainable this time: SHAPE_OF_…, or'ed */
+	unsigned logged; /* likewise, those that were logged */
+	mono_us  begun;  /* 0: before this process */
+	mono_us  tried;  /* since when */
+	mono_us  due;    /* IN_REST: until when */
 	struct creation_wait *waits;
 };
 

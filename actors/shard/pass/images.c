@@ -19,7 +19,8 @@ enum err images_missing(struct view *view, struct account_id account, const stru
                         struct missing *missing)
 {
 	const struct missing images[] = {{"logo", "logo: its URL is too long", row->logo},
-	                                 {"banner", "banner: its URL is too long", row->banner}};
+	                                 {"banner", "banner: its URL is too long", row->banner},
+	                                 {"icon", "icon: its URL is too long", row->icon}};
 	wall_us              row_txn_ago = {now.v - IMAGE_FRESH_S * US_PER_SEC + 1};
 	wall_us              since = row->begun.v < row_txn_ago.v ? row->begun : row_txn_ago;
 	*missing = (struct missing){.image = NULL};

@@ -5,7 +5,7 @@
 /* Which image of a pass is not there, or was fetched too long before the pass began; image NULL: none. */
 struct missing {
 	const char *image,
-	    *too_long; /* "logo" or "banner", and the error of one whose URL is too long; static */
+	    *too_long; /* "logo", "banner" or "icon", and the error of one whose URL is too long; static */
 	struct span url;
 };
 

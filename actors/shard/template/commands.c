@@ -103,9 +103,12 @@ static enum err remove_text(struct request *request, uint32_t number)
 	struct account_id account = request->account->id;
 	struct row_key    key = key_u32(account, number);
 	const struct template *template;
+	struct wallet_settings        room;
+	const struct wallet_settings *wallet;
 	enum err err = account_template(request->account, request->view, number, &template);
+	if (!err) err = account_template_wallet(request->account, request->view, number, &room, &wallet);
 	if (err) return err;
-	struct span urls[IMAGE_USES] = {template->logo, template->banner};
+	struct span urls[IMAGE_USES] = {template->logo, template->banner, wallet->icon};
 	if ((err = image_urls_move(request->view, account, urls, NULL))) return err;
 	return write_del(view_writes(request->view), TABLE_TEMPLATE, key_span(&key));
 }

@@ -64,45 +64,79 @@ static enum err find_before(struct request *request, uint32_t number, const stru
 	return template_check_style(request, outcome, number, file->wallet.style);
 }
 
-/* Adds references to its images, and removes those of the template that it replaces. `before`: NULL: none. */
-static enum err count_images(struct request *request, const struct template *before,
-                             const struct template *rules)
+/* The images that a template names; all of size 0: none. */
+struct named {
+	struct span urls[IMAGE_USES];
+};
+
+static struct named names_of(const struct template *rules, const struct wallet_settings *wallet)
 {
-	struct span old[IMAGE_USES], now[IMAGE_USES] = {rules->logo, rules->banner};
-	if (before) memcpy(old, (struct span[IMAGE_USES]){before->logo, before->banner}, sizeof old);
-	return image_urls_move(request->view, request->account->id, before ? old : NULL, now);
+	return (struct named){{rules->logo, rules->banner, wallet->icon}};
+}
+
+/* Those of the template that is replaced. */
+static enum err names_before(struct request *request, uint32_t number, const struct template *before,
+                             struct named *named)
+{
+	struct wallet_settings        room;
+	const struct wallet_settings *wallet;
+	*named = (struct named){0};
+	if (!before) return OK;
+	enum err err = account_template_wallet(request->account, request->view, number, &room, &wallet);
+	if (!err) *named = names_of(before, wallet);
+	return err;
+}
+
+static bool names(const struct named *named, struct span url)
+{
+	bool found = false;
+	for (unsigned i = 0; i < IMAGE_USES; i++)
+		found |= span_equal(named->urls[i], url);
+	return found;
 }
 
 /* An image that the template already had is not fetched again, unless it is missing or still to be fetched. */
-static enum err is_wanted(struct request *request, struct span url, const struct template *before,
+static enum err is_wanted(struct request *request, struct span url, const struct named *before,
                           const struct issuing *waiting, bool *wanted)
 {
-	struct image image;
+	const struct named waits = {{waiting->logo, waiting->banner, waiting->icon}};
+	struct image       image;
 	*wanted = url.size > 0;
-	if (!url.size || !before) return OK;
-	if (!span_equal(url, before->logo) && !span_equal(url, before->banner)) return OK;
-	if (span_equal(url, waiting->logo) || span_equal(url, waiting->banner)) return OK;
+	if (!url.size || !names(before, url) || names(&waits, url)) return OK;
 	enum err err = image_of_url(request->view, request->account->id, url, &image);
 	*wanted = err == ERR_NOT_FOUND;
 	return *wanted ? OK : err;
 }
 
-/* `before`: the template that is replaced; NULL: none. */
-static enum err want_images(struct request *request, uint32_t number, const struct template *before,
-                            const struct template *rules)
+static enum err want_images(struct request *request, uint32_t number, const struct named *before,
+                            const struct named *now)
 {
 	struct account_id account = request->account->id;
 	struct issuing    waiting = {.has_key = false}, row = {.begun = request->now};
-	bool              wants_logo, wants_banner;
+	struct span      *wanted[IMAGE_USES] = {&row.logo, &row.banner, &row.icon};
+	bool              any = false;
 	enum err          err = template_images_get(request->view, account, number, &waiting);
 	bool              has_row = !err;
 	if (err && err != ERR_NOT_FOUND) return err;
-	if ((err = is_wanted(request, rules->logo, before, &waiting, &wants_logo))) return err;
-	if ((err = is_wanted(request, rules->banner, before, &waiting, &wants_banner))) return err;
-	if (wants_logo) row.logo = rules->logo;
-	if (wants_banner) row.banner = rules->banner;
-	if (wants_logo || wants_banner) return template_images_put(request->view, account, number, &row);
+	for (unsigned i = 0; i < IMAGE_USES; i++) {
+		bool wants;
+		if ((err = is_wanted(request, now->urls[i], before, &waiting, &wants))) return err;
+		if (wants) *wanted[i] = now->urls[i];
+		any |= wants;
+	}
+	if (any) return template_images_put(request->view, account, number, &row);
 	return has_row ? template_images_del(request->view, account, number) : OK;
+}
+
+/* Fetches its images, and counts them in place of those of the template that it replaces; `before` NULL: none. */
+static enum err take_images(struct request *request, uint32_t number, const struct template *before,
+                            const struct read_file *read)
+{
+	struct named old, now = names_of(&read->rules, &read->wallet);
+	enum err     err = names_before(request, number, before, &old);
+	if (!err) err = want_images(request, number, &old, &now);
+	return err ? err
+	           : image_urls_move(request->view, request->account->id, before ? old.urls : NULL, now.urls);
 }
 
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
@@ -122,8 +156,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (wallet_template_read(file->json, &read.rules, &read.wallet, &file->fault))
 		return operator_file_blame(outcome, file);
 	if ((err = find_before(request, number, &read, &before, outcome))) return err;
-	if ((err = want_images(request, number, before, &read.rules))) return err;
-	if ((err = count_images(request, before, &read.rules))) return err;
+	if ((err = take_images(request, number, before, &read))) return err;
 	if ((err = store_template(request, number, file->text))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);
