@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import socket
+import stat
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from apple import EC, AppleChain
 from client import Client
-from harness import ROOT, wait_for
+from harness import ROOT, CliError, wait_for
 from images import Gallery, body_with, options
 from page import Page, fetch, path_of_link
 from pkpass import SECTIONS, Package
@@ -334,6 +335,33 @@ def test_packages_are_counted(new_service, apple):
     assert metric(service, "wallet_sign_seconds_count") == {'{shard="0"}': 1}, "the second was kept"
     assert metric(service, "wallet_kits_bytes")[""] > 300
     shop.close()
+
+
+def test_a_preview_is_what_goes_out(cafe, phone, apple, tmp_path):
+    cafe.put_template(template_file(wallet=WALLET, pass_template_id=cafe.templates["balance"]))
+    made = cafe.create("ada", visible=VISIBLE)
+    file = tmp_path / "ada.pkpass"
+    shown = cafe.service.cli("wallet", "preview", cafe.account, "ada", "--out", file)
+    assert shown == {"apple": package(phone, made, apple).pass_json, "google": None, "warnings": []}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and file.read_bytes() == get(phone, made).body
+    assert cafe.service.cli("wallet", "preview", cafe.account, "ada") == shown
+    cafe.set("--wallet", "off")
+    cafe.event("ada", "deactivated")
+    warned = cafe.service.cli("wallet", "preview", cafe.account, "ada")
+    assert warned["apple"]["voided"] is True and len(warned["warnings"]) == 2
+    with pytest.raises(CliError) as error:
+        cafe.service.cli("wallet", "preview", cafe.account, "bob")
+    assert error.value.code == "RESOURCE_NOT_FOUND"
+
+
+def test_a_preview_without_a_certificate(new_shop, service, tmp_path):
+    shop = new_shop("balance")
+    shop.create("ada")
+    assert service.cli("wallet", "preview", shop.account, "ada") == {
+        "apple": None, "google": None, "warnings": ["No Apple credential serves the account."]}
+    with pytest.raises(CliError) as error:
+        service.cli("wallet", "preview", shop.account, "ada", "--out", tmp_path / "ada.pkpass")
+    assert error.value.code == "RESOURCE_NOT_FOUND" and not (tmp_path / "ada.pkpass").exists()
 
 
 # A public generator of passes

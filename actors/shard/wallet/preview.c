@@ -1,0 +1,133 @@
+/* wallet preview ACCOUNT PASS_ID: pass.json as it would go out now, what its holder would miss, and the package. It changes
+ * nothing, and does not ask whether the holder may have the pass. */
+#include "actors/shard/wallet/draft.h"
+
+#include "schemas/api/wallet.h"
+
+enum { WARNINGS_MAX = 16 };
+
+/* The warnings so far, as msgpack texts. */
+struct warnings {
+	struct buffer texts;
+	unsigned      count;
+};
+
+static void warn(void *user, const char *text)
+{
+	struct warnings *warnings = user;
+	msgpack_packer   pk = buffer_packer(&warnings->texts);
+	if (warnings->count == WARNINGS_MAX) return;
+	warnings->count++;
+	pack_text(&pk, text);
+}
+
+/* What keeps the holder from having it, though it can be made. */
+static void warn_of_state(const struct request *request, const struct draft *draft, struct warnings *warnings)
+{
+	const struct hot *pass = &draft->pass.now;
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE))
+		warn(warnings, "The account's Apple wallet is off.");
+	if (pass->status == PASS_CREATING) warn(warnings, "The pass is still being issued.");
+	if (pass->status == PASS_CREATION_FAILED) warn(warnings, "The pass could not be issued.");
+	if (pass->status == PASS_DEACTIVATED) warn(warnings, "The pass is deactivated.");
+	if (pass->flags & HOT_REINSTALL_BLOCKED) warn(warnings, "The pass's reinstallation is blocked.");
+	if (wallet_credential_ended(&draft->credential, request->now))
+		warn(warnings, "The certificate has expired.");
+}
+
+static enum err warn_of_all(struct request *request, const struct draft *draft, struct warnings *warnings)
+{
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
+	warn_of_state(request, draft, warnings);
+	enum err err = wallet_pass_warn(&draft->shown, view_arena(request->view), warn, warnings);
+	return err ? err : draft_kit_warn(request, &wish, warn, warnings);
+}
+
+/* The kit as it is read for the file; the signer may know it without its bytes. */
+static enum err write_package(struct request *request, const struct draft *draft,
+                              const struct package_own *own, struct buffer *out)
+{
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
+	struct draft_kit      kit;
+	struct buffer         bytes = {0}, between = {0}, behind = {0};
+	struct request        reader = *request;
+	reader.signer = NULL;
+	enum err err = draft_kit_find(&reader, &wish, &kit);
+	if (!err) err = draft_kit_write(&kit, &bytes);
+	if (!err) {
+		package_write(&kit.is, own, &between, &behind);
+		buffer_append(out, bytes.at, kit.is.local_size);
+		buffer_append(out, between.at, between.size);
+		buffer_append(out, bytes.at + kit.is.local_size, kit.is.central_size);
+		buffer_append(out, behind.at, behind.size);
+		if (between.failed || behind.failed || out->failed) err = ERR_NO_MEMORY;
+	}
+	buffer_free(&bytes);
+	buffer_free(&between);
+	buffer_free(&behind);
+	return err;
+}
+
+static enum err send_parts(struct outcome *outcome, struct span package)
+{
+	enum err err = OK;
+	while (!err && package.size) {
+		size_t size = package.size < REPLY_PART_BYTES_MAX ? package.size : REPLY_PART_BYTES_MAX;
+		msgpack_packer pk = buffer_packer(outcome->payload);
+		pack_bin(&pk, span_of(package.at, size));
+		package = span_of(package.at + size, package.size - size);
+		err = outcome->payload->failed ? ERR_NO_MEMORY
+		                               : outcome->part(outcome->part_user, outcome->payload);
+	}
+	return err;
+}
+
+static void pack_preview(struct outcome *outcome, struct span apple, const struct warnings *warnings)
+{
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	msgpack_pack_map(&pk, 3);
+	pack_text(&pk, "apple");
+	apple.size ? pack_bin(&pk, apple) : (void)msgpack_pack_nil(&pk);
+	pack_text(&pk, "google");
+	msgpack_pack_nil(&pk);
+	pack_text(&pk, "warnings");
+	msgpack_pack_array(&pk, warnings->count);
+	buffer_append(outcome->payload, warnings->texts.at, warnings->texts.size);
+}
+
+/* Appends pass.json, and sends the package if it is wanted. */
+static enum err preview(struct request *request, struct outcome *outcome, struct draft *draft,
+                        struct buffer *pass_json)
+{
+	struct package_own own;
+	struct buffer      package = {0};
+	enum err           err = draft_sign(request, draft, pass_json, &own);
+	if (err || !arg_present(&request->args[ARG_WALLET_PREVIEW_out])) return err;
+	if (!(err = write_package(request, draft, &own, &package)))
+		err = send_parts(outcome, buffer_span(&package));
+	buffer_free(&package);
+	return err;
+}
+
+enum err on_WALLET_PREVIEW(struct request *request, struct outcome *outcome)
+{
+	struct draft    draft;
+	struct warnings warnings = {.count = 0};
+	struct buffer   pass_json = {0};
+	enum err        err = pass_find(request, arg_span(&request->args[ARG_WALLET_PREVIEW_pass_id]), false,
+	                                &draft.pass);
+	if (!err) err = pass_body(request, &draft.pass, &draft.body);
+	if (err) return err;
+	err = draft_begin(request, &draft);
+	if (err == ERR_NOT_FOUND) {
+		warn(&warnings, "No Apple credential serves the account.");
+		err = OK;
+	} else if (!err && !(err = warn_of_all(request, &draft, &warnings))) {
+		err = preview(request, outcome, &draft, &pass_json);
+	}
+	if (!err && warnings.texts.failed) err = ERR_NO_MEMORY;
+	if (!err) pack_preview(outcome, buffer_span(&pass_json), &warnings);
+	buffer_free(&warnings.texts);
+	buffer_free(&pass_json);
+	return err;
+}
