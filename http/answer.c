@@ -282,6 +282,7 @@ void answer_reply(struct exchange *exchange, const struct reply *reply)
 	case ANSWER_SUBSCRIPTIONS: answer_list(exchange, reply); break;
 	case ANSWER_PAGE:
 	case ANSWER_IMAGE:
-	case ANSWER_PACKAGE: must(false); /* page.c and wallet.c answer these themselves */
+	case ANSWER_PACKAGE:
+	case ANSWER_PHONE: must(false); /* page.c, wallet.c and phone.c answer these themselves */
 	}
 }

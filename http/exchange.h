@@ -7,6 +7,7 @@
 /* One request and its answer, from arrival until the answer is written. Lives in h2o's pool of the request. If that is
  * disposed of, an unfinished call is forgotten. */
 struct wallet_answer;
+struct phone;
 struct exchange {
 	struct pending      pending; /* first */
 	struct http_thread *thread;
@@ -33,6 +34,7 @@ struct exchange {
 	bool                  has_begun, begun_replayed;
 	size_t                parts_bytes;
 	struct wallet_answer *wallet; /* of a package; in the pool; NULL: none */
+	struct phone         *phone;  /* kept while a shard is asked for wallets; likewise */
 	bool                  parts_have_items;
 };
 

@@ -85,6 +85,16 @@ static void close_wakes(struct service *service)
 		if (service->threads[i].wake_fd >= 0) close(service->threads[i].wake_fd);
 }
 
+/* The master key does not stay in memory. */
+static enum err load_serial_keys(struct service *service)
+{
+	uint8_t  master_key[32];
+	enum err err = datadir_master_key(service->datadir, master_key);
+	if (!err) err = serial_keys_derive(master_key, &service->serials);
+	explicit_bzero(master_key, sizeof master_key);
+	return err;
+}
+
 static enum err open_service(struct service *service, const struct options *options,
                              const struct datadir *datadir)
 {
@@ -94,7 +104,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	service->options = options;
 	service->datadir = datadir;
 	service->shards = datadir->identity.shards;
-	if ((err = token_keys_load(datadir, &service->tokens))) {
+	if ((err = token_keys_load(datadir, &service->tokens)) || (err = load_serial_keys(service))) {
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
 		return err;
 	}

@@ -16,6 +16,7 @@
  * once the client is gone, none of its earlier requests is begun. */
 #include "http/connection.h"
 #include "http/bearer.h"
+#include "http/phone_parts.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -189,10 +190,31 @@ static void say_continue(struct connection *connection)
 	h2o_socket_write(connection->socket, &text, 1, on_continue_sent);
 }
 
+/* Phones send little, and no API key. */
+static bool is_of_phone(const struct connection *connection)
+{
+	const struct head *head = &connection->head;
+	return !connection->admin &&
+	       phone_is_at(span_of(connection->socket->input->bytes + head->path_at, head->path_size));
+}
+
 static int64_t body_bytes_max(const struct connection *connection)
 {
+	if (is_of_phone(connection)) return PHONE_BODY_BYTES_MAX;
 	int64_t max = thread_options(connection->thread)->max_body_bytes;
 	return max > 0 && max < BODIES_BYTES_MAX / 2 ? max : BODIES_BYTES_MAX / 2;
+}
+
+/* The account whose phone sends a body counts it. */
+static bool admit_phone(struct connection *connection)
+{
+	const struct head *head = &connection->head;
+	struct account_id  account = {{0}};
+	(void)!phone_account_of(span_of(connection->socket->input->bytes + head->path_at, head->path_size),
+	                        &account);
+	connection->admitted = true;
+	connection->slot = account_slot(account);
+	return true;
 }
 
 /* A body is accepted only from a client that may need one: with a well-formed key, for a path that needs keys. The account is
@@ -202,6 +224,7 @@ static bool is_admitted(struct connection *connection)
 	const struct head *head = &connection->head;
 	const char        *input = connection->socket->input->bytes;
 	if (connection->admitted || connection->admin) return true;
+	if (is_of_phone(connection)) return admit_phone(connection);
 	if (head->authorizations != 1) return false;
 	if (!bearer_guards(span_of(input + head->path_at, head->path_size))) return false;
 	if (!bearer_read(span_of(input + head->authorization_at, head->authorization_size),

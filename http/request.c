@@ -12,6 +12,8 @@
 #include "http/no_route.h"
 #include "http/openapi.h"
 #include "http/page.h"
+#include "http/phone.h"
+#include "http/phone_parts.h"
 #include "http/wallet_site.h"
 #include "schemas/api/system.h"
 
@@ -290,6 +292,8 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 		answer_preflight(exchange);
 	else if (span_is(path, OPENAPI_PATH))
 		answer_document(exchange);
+	else if (phone_is_at(path))
+		phone_begin(exchange, &headers);
 	else if (wallet_site_is_at(path))
 		wallet_site_begin(exchange);
 	else if (!bearer_guards(path))

@@ -92,8 +92,9 @@ static bool row_is_sound(const struct route *row)
 	const struct field *fields = message_fields(row->message, &count);
 	const char         *at = row->path;
 	for (unsigned i = 0; i < count; i++) {
-		if (fields[i].source == FROM_SELF && row->answer != ANSWER_IMAGE)
-			return false; /* for page.c only */
+		if (fields[i].source == FROM_SELF && row->answer != ANSWER_IMAGE &&
+		    row->answer != ANSWER_PHONE)
+			return false; /* for page.c and phone.c only */
 		if (fields[i].source != FROM_PATH) continue;
 		size_t size = strlen(fields[i].name);
 		at = strchr(at, '{');

@@ -10,6 +10,7 @@
 #include "http/connection_table.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/kind.h"
+#include "schemas/wallet/serial.h"
 
 #include <h2o.h>
 #include <pthread.h>
@@ -32,8 +33,9 @@ struct service {
 	_Atomic(struct live *) live;
 	const struct datadir  *datadir;
 	uint32_t               shards;
-	struct token_keys      tokens; /* only for reading download links */
-	struct kits           *kits;   /* of packages for wallets */
+	struct token_keys      tokens;  /* only for reading download links */
+	struct kits           *kits;    /* of packages for wallets */
+	struct serial_keys     serials; /* names of passes in wallets */
 	unsigned               thread_count;
 	unsigned               connections_max; /* per thread */
 	struct peers          *peers;

@@ -4,8 +4,11 @@
 static const struct {
 	const char        *text;
 	enum event_subject subject;
+	bool               has_rules;
 } kinds[EVENT_KINDS] = {
-#define E(name, text, subject) [EVENT_##name] = {text, EVENT_OF_##subject},
+#define RULES                         true
+#define NO_RULES                      false
+#define E(name, text, subject, rules) [EVENT_##name] = {text, EVENT_OF_##subject, rules},
 #include "schemas/events.def"
 #undef E
 };
@@ -13,6 +16,11 @@ static const struct {
 enum event_subject event_subject(unsigned kind)
 {
 	return kind < EVENT_KINDS ? kinds[kind].subject : EVENT_OF_PASS;
+}
+
+bool event_has_rules(enum event_kind kind)
+{
+	return kind < EVENT_KINDS && kinds[kind].has_rules;
 }
 
 const char *event_text(unsigned kind)

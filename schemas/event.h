@@ -2,7 +2,7 @@
 #include "schemas/span.h"
 
 enum event_kind {
-#define E(name, text, subject) EVENT_##name,
+#define E(name, text, subject, rules) EVENT_##name,
 #include "schemas/events.def"
 #undef E
 	EVENT_KINDS
@@ -13,6 +13,9 @@ enum event_subject { EVENT_OF_PASS, EVENT_OF_SCAN };
 
 /* The subject of an event of this kind; a pass for an invalid number. */
 enum event_subject event_subject(unsigned kind);
+
+/* May an activation rule have this event? */
+bool event_has_rules(enum event_kind kind);
 
 /* The kind as the interface prints it ("pass.created"), and back, exactly. Errors: "unknown" for an invalid number;
  * false for an unknown text. */

@@ -35,6 +35,12 @@ enum {
 	WALLET_CREDENTIALS_MAX = 32,
 	/* of a certificate, a key or a service account: each is parsed by the writer; INVALID_INPUT */
 	WALLET_FILE_BYTES_MAX = 32 << 10,
+	REGISTRATIONS_PER_PASS_MAX = 64,    /* phones with one pass; over that the oldest goes */
+	PUSH_TOKEN_BYTES_MAX = 200,         /* hexadecimal digits; INVALID_REQUEST */
+	DEVICE_ID_BYTES_MAX = 100,          /* INVALID_REQUEST */
+	WALLET_LIST_MAX = 16384,            /* passes of a phone in one answer; further ones are left out */
+	PHONE_BODY_BYTES_MAX = 16 << 10,    /* of a phone's request; PAYLOAD_TOO_LARGE */
+	PHONE_LOG_LINES_MAX = 100,          /* of one request, and of an account in memory; the newest stay */
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */

@@ -18,7 +18,9 @@ static const char *const kind_texts[RULE_ACTION_KINDS] = {
 
 /* Each list begins with a comma and a blank. */
 static const char events[] = ""
-#define E(name, text, subject) ", " text
+#define RULES(text) ", " text
+#define NO_RULES(text)
+#define E(name, text, subject, rules) rules(text)
 #include "schemas/events.def"
 #undef E
     ;
@@ -162,7 +164,8 @@ static bool read_head(const struct json *file, struct rule *rule, struct file_fa
 		return file_wrong_whole(fault, "name", "A rule has a name, a string of 1 to 200 characters.");
 	if (!file_flag(file, "active", &rule->active))
 		return file_must(fault, "", "active", "true or false", NULL);
-	if (!event || event->kind != JSON_STRING || !event_read(event->text, &rule->event))
+	if (!event || event->kind != JSON_STRING || !event_read(event->text, &rule->event) ||
+	    !event_has_rules(rule->event))
 		return file_must(fault, "", "event", "one of ", events + 2);
 	return true;
 }

@@ -9,7 +9,9 @@ enum {
 	SWITCH_WEBHOOKS = 2,
 	SWITCH_SUSPENDED = 4,
 	WALLETS_SHIFT = 3, /* the set of wallets that are off */
+	SWITCH_LOOKS = 32,
 	HEAD_BYTES = 21,
+	LOOKS_BYTES = 16,
 	NAME_BYTES_MAX = 1000,
 	KEY_BYTES = 48
 };
@@ -28,7 +30,13 @@ enum err account_row_read(struct span value, struct account_row *row)
 	    .created = {(int64_t)get_le64(value.at + 13)},
 	    .name = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES),
 	};
-	return OK;
+	if (!(value.at[0] & SWITCH_LOOKS)) return OK;
+	if (row->name.size < LOOKS_BYTES) return ERR_DAMAGED;
+	row->looks = get_le32(row->name.at);
+	row->name_look = get_le32(row->name.at + 4);
+	row->named.v = (int64_t)get_le64(row->name.at + 8);
+	row->name = span_of(row->name.at + LOOKS_BYTES, row->name.size - LOOKS_BYTES);
+	return row->looks ? OK : ERR_DAMAGED;
 }
 
 enum err account_row_get(struct view *view, struct account_id id, struct account_row *row)
@@ -42,17 +50,25 @@ enum err account_row_get(struct view *view, struct account_id id, struct account
 enum err account_row_put(struct view *view, struct account_id id, const struct account_row *row)
 {
 	struct row_key key = key_account(id);
-	uint8_t        bytes[HEAD_BYTES + NAME_BYTES_MAX];
+	uint8_t        bytes[HEAD_BYTES + LOOKS_BYTES + NAME_BYTES_MAX];
+	size_t         size = HEAD_BYTES;
 	if (row->name.size > NAME_BYTES_MAX) return ERR_TOO_LARGE;
 	bytes[0] = (uint8_t)((row->rewards ? SWITCH_REWARDS : 0) | (row->webhooks ? SWITCH_WEBHOOKS : 0) |
-	                     (row->suspended ? SWITCH_SUSPENDED : 0) | row->wallets_off << WALLETS_SHIFT);
+	                     (row->suspended ? SWITCH_SUSPENDED : 0) | row->wallets_off << WALLETS_SHIFT |
+	                     (row->looks ? SWITCH_LOOKS : 0));
 	put_le32(bytes + 1, row->double_scan_window_s);
 	put_le32(bytes + 5, row->rate_limit);
 	put_le32(bytes + 9, row->template_count);
 	put_le64(bytes + 13, (uint64_t)row->created.v);
-	memcpy(bytes + HEAD_BYTES, row->name.at, row->name.size);
+	if (row->looks) {
+		put_le32(bytes + size, row->looks);
+		put_le32(bytes + size + 4, row->name_look);
+		put_le64(bytes + size + 8, (uint64_t)row->named.v);
+		size += LOOKS_BYTES;
+	}
+	memcpy(bytes + size, row->name.at, row->name.size);
 	return write_put(view_writes(view), TABLE_ACCOUNT, key_span(&key),
-	                 span_of(bytes, HEAD_BYTES + row->name.size));
+	                 span_of(bytes, size + row->name.size));
 }
 
 enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row)

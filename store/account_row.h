@@ -6,8 +6,9 @@
 
 /* An account's facts and its API keys. Errors: as view.h.
  * ACCOUNT row, little-endian: switches u8 (1 rewards, 2 webhooks, 4 suspended, 8 no Apple wallet, 16 no
- * Google wallet) | double_scan_window_seconds u32 |
- * rate_limit u32 (requests/s, 0 = none) | templates made u32 | created i64 | name.
+ * Google wallet, 32 looks) | double_scan_window_seconds u32 |
+ * rate_limit u32 (requests/s, 0 = none) | templates made u32 | created i64 | with looks: looks u32 | name's look u32 |
+ * named i64 | name.
  * KEY row: SHA-256 of the secret, 32 | created i64 | revoked i64 (0: valid). */
 struct account_row {
 	bool        rewards, webhooks, suspended;
@@ -16,6 +17,9 @@ struct account_row {
 	uint32_t    rate_limit;
 	uint32_t    template_count; /* their numbers are 1 to this */
 	wall_us     created;
+	uint32_t    looks;     /* how often a template or the name has changed: what wallets show of passes */
+	uint32_t    name_look; /* `looks` as of the last change of the name; 0: it never changed */
+	wall_us     named;     /* when that was */
 	struct span name;
 };
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { KEY_REST = 16, KEY_VALUE = 48, SWITCHES_KNOWN = 31 };
+enum { KEY_REST = 16, KEY_VALUE = 48, SWITCHES_KNOWN = 63 };
 
 /* The tables whose keys begin with an account. */
 static bool is_account_table(enum table table)

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED, PASSES_FIRST = 1024 };
+enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED | HOT_BY_WALLET, PASSES_FIRST = 1024 };
 enum { STATUS_DEACTIVATED = 5 };
 
 /* Hot rows ------------------------------------------------------------------------------------------------ */

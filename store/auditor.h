@@ -20,10 +20,12 @@ struct pass_seen {
 	uint32_t hot_scan_count, scan_count; /* in the hot row; the successful scans */
 	wall_us  hot_last_scan, last_scan;
 	uint16_t template;
-	uint8_t hot_status, status;
-	uint8_t hot_flags, flags;
-	bool    has_body, has_id, has_name, has_long_text;
-	bool    is_blank; /* its body has no data of the holder, except perhaps the id */
+	uint8_t  hot_status, status;
+	uint8_t  hot_flags, flags;
+	bool     has_body, has_id, has_name, has_long_text;
+	uint32_t phones; /* that have it */
+	bool     is_removal_due;
+	bool     is_blank; /* its body has no data of the holder, except perhaps the id */
 };
 
 /* A version of a reward, and how many entitlements were assigned from it. */

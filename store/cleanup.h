@@ -12,7 +12,8 @@
  *   IMAGE_URL  SHA-256, 32, of a URL that its last user gave up; IMAGE: of an image's bytes, likewise
  *   REWARD     family u32, big-endian: a deleted reward that still has versions
  *   REWARD_VERSION  family u32, version u32, big-endian: a version replaced before it was assigned
- *   RULE       uuid: a deleted rule; rows of the passes it fired for may exist */
+ *   RULE       uuid: a deleted rule; rows of the passes it fired for may exist
+ *   REGISTRATIONS  number u32, big-endian: a pass that has ended, which phones may still have */
 enum cleanup_kind {
 	CLEANUP_PASS = 1,
 	CLEANUP_ERASED_ID = 2,
@@ -21,6 +22,7 @@ enum cleanup_kind {
 	CLEANUP_REWARD = 5,
 	CLEANUP_RULE = 6,
 	CLEANUP_REWARD_VERSION = 7,
+	CLEANUP_REGISTRATIONS = 8,
 	CLEANUP_KINDS_END
 };
 enum { CLEANUP_SUBJECT_MAX = 32, CLEANUP_STATE_MAX = 40 };

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { HASH_BYTES = 32, NUMBER_TEXT = 20 };
+enum { HASH_BYTES = 32, SHORT_HASH_BYTES = 16, NUMBER_TEXT = 20 };
 
 static const struct {
 	const char    *name, *layout;
@@ -84,6 +84,7 @@ static size_t size_of(char form)
 	case 'e': return 8;
 	case 'h':
 	case 'x': return HASH_BYTES;
+	case 'k': return SHORT_HASH_BYTES;
 	default: return 0;
 	}
 }
@@ -132,6 +133,7 @@ static void show_bytes(struct buffer *out, const struct part *part, const uint8_
 	case '8': dump_count(out, part->name, get_be64(at)); return;
 	case 'h': dump_hex(out, part->name, span_of(at, HASH_BYTES)); return;
 	case 'x': dump_hidden(out, part->name, HASH_BYTES); return;
+	case 'k': dump_hidden(out, part->name, SHORT_HASH_BYTES); return;
 	case 'e':
 		if (get_be64(at) == INT64_MAX) {
 			dump_time(out, part->name, (wall_us){0});
@@ -248,7 +250,8 @@ static bool write_part(const struct part *part, struct span text, uint8_t *at)
 		put_be64(at, (uint64_t)time.v);
 		return true;
 	case 'h': return hex_read(text, at, HASH_BYTES);
-	case 'x': return false; /* a hidden value cannot be given */
+	case 'x':
+	case 'k': return false; /* a hidden value cannot be given */
 	default: return write_number(part, text, at);
 	}
 }

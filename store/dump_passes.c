@@ -97,6 +97,7 @@ static void show_hot(struct buffer *out, uint32_t number, const struct hot *pass
 	dump_word(out, "status", status_word(pass->status));
 	dump_flag(out, "deleted", pass->flags & HOT_DELETED);
 	dump_flag(out, "reinstall_blocked", pass->flags & HOT_REINSTALL_BLOCKED);
+	dump_flag(out, "by_wallet", pass->flags & HOT_BY_WALLET);
 	dump_count(out, "template", pass->template);
 	dump_count(out, "scan_count", pass->scan_count);
 	dump_number(out, "balance", pass->balance);

@@ -1,7 +1,15 @@
 /* Values of the tables of wallets. */
 #include "store/dump_inside.h"
 
+#include "store/registration.h"
 #include "store/wallet_credential.h"
+#include "store/wallet_due.h"
+
+static struct span rest_of(struct span key)
+{
+	size_t account = sizeof(struct account_id);
+	return key.size < account ? span_of(NULL, 0) : span_of(key.at + account, key.size - account);
+}
 
 static bool show_current(struct buffer *out, struct span value)
 {
@@ -15,9 +23,7 @@ static bool show_current(struct buffer *out, struct span value)
 bool dump_wallet_credential(struct buffer *out, struct span key, struct span value)
 {
 	struct wallet_credential row;
-	size_t                   account = sizeof row.account;
-	struct span rest = span_of(key.at + account, key.size < account ? 0 : key.size - account);
-	if (!wallet_key_read(rest, &row.kind, &row.number)) return false;
+	if (!wallet_key_read(rest_of(key), &row.kind, &row.number)) return false;
 	if (!row.number) return show_current(out, value);
 	if (wallet_credential_read(value, &row)) return false;
 	dump_span(out, "name", row.name);
@@ -36,5 +42,23 @@ bool dump_wallet_credential(struct buffer *out, struct span key, struct span val
 	dump_span(out, "token_uri", row.token_uri);
 	dump_span(out, "last_error", row.last_error);
 	dump_hidden(out, "keys", row.sealed.size);
+	return true;
+}
+
+/* A push token lets its owner wake a phone. */
+bool dump_registration(struct buffer *out, struct span key, struct span value)
+{
+	struct registration row;
+	if (registration_read(rest_of(key), value, &row)) return false;
+	dump_time(out, "since", row.since);
+	dump_hidden(out, "push_token", row.push_token.size);
+	return true;
+}
+
+bool dump_wallet_due(struct buffer *out, struct span key, struct span value)
+{
+	struct wallet_due row;
+	if (wallet_due_read(key, value, &row)) return false;
+	dump_time(out, "due", row.due);
 	return true;
 }

@@ -25,8 +25,9 @@ enum {
 enum hot_flag {
 	HOT_DELETED = 1,
 	HOT_REINSTALL_BLOCKED = 2,
-	HOT_ERASED = 4
-}; /* an erased pass is deleted as well */
+	HOT_ERASED = 4,    /* an erased pass is deleted as well */
+	HOT_BY_WALLET = 8, /* `active` because a wallet has it, and not only by the operator's word */
+};
 
 struct hot {
 	uint8_t status; /* enum pass_status */

@@ -36,6 +36,7 @@ struct issuance_counters {
 /* Facts about the process, and counters that any thread may read. */
 struct shard_facts {
 	uint32_t             index, shards;
+	uint64_t             lineage; /* the first bytes of the data directory's */
 	uint64_t             epoch;
 	const char          *public_url;
 	struct token_keys    tokens;                        /* make download links */
@@ -84,6 +85,7 @@ struct due_queue;
 struct cleaning;
 struct list_cache;
 struct signer;
+struct phone_logs;
 
 struct request {
 	const struct call        *call;
@@ -109,6 +111,7 @@ struct request {
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
 	struct cleaning          *cleaning;
+	struct phone_logs       **phone_logs;
 
 	/* For readers only. */
 	struct list_cache *kept; /* the list cache; NULL: none */

@@ -7,6 +7,7 @@
 #include "actors/shard/engine/engine.h"
 #include "actors/shard/pages.h"
 #include "actors/shard/shard_dir_of.h"
+#include "schemas/bytes.h"
 #include "schemas/mexico.h"
 #include "schemas/wallet/sealing.h"
 #include "store/disk_monitor.h"
@@ -160,6 +161,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	err = token_keys_derive(master_key, &shard->child.datadir.identity, &facts->tokens);
 	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
 	if (!err) err = secret_key(master_key, "stampede erased ids 1", facts->erased_key);
+	facts->lineage = get_be64(shard->child.datadir.identity.lineage);
 	if (!err) err = secret_key(master_key, WALLET_CREDENTIAL_PURPOSE, facts->wallet_key);
 	if (!err) err = serial_keys_derive(master_key, &facts->serials);
 	explicit_bzero(master_key, sizeof master_key);

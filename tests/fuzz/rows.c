@@ -3,6 +3,7 @@
  * passes. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/hot_model.h"
+#include "tests/fuzz/wallet_rows.h"
 #include "tests/unit/support.h"
 
 #include "schemas/body.h"
@@ -23,6 +24,7 @@
 #include "store/ledger.h"
 #include "store/reward.h"
 #include "store/redemption.h"
+#include "store/registration.h"
 #include "store/reader_row.h"
 #include "store/notification.h"
 #include "store/rule.h"
@@ -33,6 +35,7 @@
 #include "store/template_state.h"
 #include "store/text.h"
 #include "store/wallet_credential.h"
+#include "store/wallet_due.h"
 
 static struct scratch          s;
 static const struct account_id account = {{7, 1}};
@@ -96,7 +99,8 @@ static void check_account(struct span bytes)
 	if (err || (err = account_row_put(s.view, account, &row)) == ERR_TOO_LARGE) return;
 	must(err == OK && account_row_get(s.view, account, &again) == OK);
 	must(row.suspended == again.suspended && row.rewards == again.rewards);
-	must(row.wallets_off == again.wallets_off);
+	must(row.wallets_off == again.wallets_off && row.looks == again.looks);
+	if (row.looks) must(row.name_look == again.name_look && row.named.v == again.named.v);
 	must(row.rate_limit == again.rate_limit && row.template_count == again.template_count);
 	must(span_equal(row.name, again.name) && row.created.v == again.created.v);
 }
@@ -334,6 +338,7 @@ static void check_template(struct span bytes)
 	must(template_row_put(s.view, account, 1, &row) == OK);
 	must(template_row_get(s.view, account, 1, &again) == OK);
 	must(again.generation == row.generation && span_equal(again.text, row.text));
+	must(again.look == row.look && again.changed.v == row.changed.v);
 }
 
 static void check_template_state(struct span bytes)
@@ -360,6 +365,16 @@ static void check_wallet_credential(struct span bytes)
 	wallet_credential_write(&row, &packed);
 	must(span_equal(buffer_span(&packed), bytes));
 	must(wallet_credential_read(buffer_span(&packed), &again) == OK && wallet_number(again.name));
+}
+
+static void check_registration(struct span bytes)
+{
+	wallet_check_registration(&s, account, bytes);
+}
+
+static void check_wallet_due(struct span bytes)
+{
+	wallet_check_due(&s, bytes);
 }
 
 static void check_body(struct span bytes)
@@ -471,7 +486,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_rule, check_reward, check_entitlement, check_redemption, check_scans,
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
-	    check_wallet_credential, check_template, check_shapes,
+	    check_wallet_credential, check_template, check_shapes, check_registration, check_wallet_due,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -12,6 +12,7 @@ RFC3339 = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 ROW = {"event_id", "type", "subscription_id", "attempts", "next_due_at", "outcome", "last_status", "last_error",
        "detail"}
 CREATED, BALANCE = "pass.created", "pass.balanceUpdate"
+INSTALLED, REMOVED = "pass.installed", "pass.removed"
 WAITS_SECONDS = [30, 300, 1800, 7200, 28800, 86400]  # before attempts 2 to 7
 ATTEMPTS_MAX = 1 + len(WAITS_SECONDS)
 PROMPT_SECONDS = 5  # seconds for first attempts: half of the limit of one attempt

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from certificates import Authority
-from deliveries import (ATTEMPTS_MAX, BALANCE, CREATED, EVENT_ID, RFC3339, advance, await_that, deliveries_of, envelope, event_id,
+from deliveries import (ATTEMPTS_MAX, BALANCE, CREATED, EVENT_ID, INSTALLED, REMOVED, RFC3339, advance, await_that, deliveries_of, envelope, event_id,
                         hooked_shop, now, options, posts_to, the_delivery, time_of, until, until_failed_once)
 from exact import exact
 from hooks import KINDS, subscribe
@@ -157,11 +157,11 @@ def test_each_change_has_one_event_and_an_unchanged_pass_none(hooked, delivering
     hooked.event(pass_id, "installed")
     hooked.event(pass_id, "uninstalled")
     other.create(pass_id)
-    requests = posts_to(receiver, path, 4)
+    requests = posts_to(receiver, path, 6)
     posts_to(receiver, other_path, 1)
-    assert Counter(envelope(request)["type"] for request in requests) == {CREATED: 1, BALANCE: 3}
-    assert len({event_id(request) for request in requests}) == 4
-    assert len(deliveries_of(hooked)) == 4
+    assert Counter(envelope(request)["type"] for request in requests) == {CREATED: 1, BALANCE: 3, INSTALLED: 1, REMOVED: 1}
+    assert len({event_id(request) for request in requests}) == 6
+    assert len(deliveries_of(hooked)) == 6
     other.close()
 
 

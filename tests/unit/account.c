@@ -14,7 +14,7 @@ static void put(struct account_id of, uint8_t tag, bool active, const char *url)
 	                           .active = active,
 	                           .generation = tag + 10u,
 	                           .kind_count = 1,
-	                           .kinds = {(uint8_t)(tag % EVENT_KINDS)},
+	                           .kinds = {(uint8_t)(tag % 3)},
 	                           .url = span_str(url)};
 	if (tag == 4) {
 		row.kinds[1] = EVENT_SCAN_CREATED;

@@ -236,7 +236,9 @@ static void change_something(void)
 	case 1: put_key((uint8_t)(1 + below(KEYS)), below(2)); break;
 	case 2: put_hook(hook, below(2), 1 + below(50)); break;
 	case 3: drop_row(TABLE_SUBSCRIPTION, hook); break;
-	case 4: put_rule(rule, below(2), (enum event_kind)below(EVENT_KINDS), 1 + (int)below(50)); break;
+	case 4:
+		put_rule(rule, below(2), (enum event_kind)below(EVENT_SCAN_CREATED + 1), 1 + (int)below(50));
+		break;
 	case 5: drop_row(TABLE_RULE, rule); break;
 	case 6:
 		row.rate_limit = below(100);

@@ -10,7 +10,9 @@ Test(event_kinds, are_read_as_they_are_printed)
 		const char     *text;
 	} rows[] = {{EVENT_PASS_CREATED, "pass.created"},
 	            {EVENT_PASS_BALANCE_UPDATE, "pass.balanceUpdate"},
-	            {EVENT_SCAN_CREATED, "scan.created"}};
+	            {EVENT_SCAN_CREATED, "scan.created"},
+	            {EVENT_PASS_INSTALLED, "pass.installed"},
+	            {EVENT_PASS_REMOVED, "pass.removed"}};
 	cr_assert_eq(sizeof rows / sizeof *rows, EVENT_KINDS);
 	for (unsigned i = 0; i < EVENT_KINDS; i++) {
 		enum event_kind got = EVENT_KINDS;

@@ -65,7 +65,7 @@ Test(ledger, has_a_name_for_every_kind)
 {
 	static const char *const want[] = {"created",     "issued",    "creation_failed", "installed",
 	                                   "uninstalled", "unblocked", "deactivated",     "deleted",
-	                                   "loyalty",     "rule",      "erased"};
+	                                   "loyalty",     "rule",      "erased",          "edited"};
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		cr_expect_eq((unsigned)kinds[i], i + 1); /* on disk */
 		cr_expect_str_eq(ledger_what_text(kinds[i]), want[i]);

@@ -68,7 +68,8 @@ Test(messages, the_operator_s_messages_are_closed_to_http)
 	                                   MSG_WALLET_CREDENTIAL_REMOVE,
 	                                   MSG_WALLET_CHECK,
 	                                   MSG_WALLET_SHOW,
-	                                   MSG_WALLET_RESUME};
+	                                   MSG_WALLET_RESUME,
+	                                   MSG_WALLET_LOG};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
 }
@@ -80,7 +81,11 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
 		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS ||
 		               message == MSG_WALLET_PACKAGE || message == MSG_WALLET_KIT;
-		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless, "%s", row->name);
+		/* The phones of holders show a token of the pass in place of a key. */
+		bool is_of_phone = message == MSG_WALLET_REGISTER || message == MSG_WALLET_UNREGISTER ||
+		                   message == MSG_WALLET_LIST || message == MSG_WALLET_PHONE_LOG;
+		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless || is_of_phone, "%s", row->name);
+		if (is_of_phone) cr_expect(row->works_suspended, "%s", row->name);
 		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);
 	}
 	cr_expect(message_row(MSG_PASS_PAGE)->works_suspended);
@@ -117,7 +122,8 @@ Test(messages, a_shards_messages_to_itself_only_end_passes)
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);
 		bool                      is_own = message == MSG_PASS_ISSUE || message == MSG_PASS_LOOK ||
-		              message == MSG_TEMPLATE_FETCHED || message == MSG_CLEAN;
+		              message == MSG_TEMPLATE_FETCHED || message == MSG_CLEAN ||
+		              message == MSG_WALLET_REMOVE;
 		if (row->receiver != ROLE_SHARD) continue;
 		cr_expect_eq(row->senders == bit(ROLE_SHARD), is_own, "%s", row->name);
 		cr_expect(is_own || !(row->senders & bit(ROLE_SHARD)), "%s", row->name);

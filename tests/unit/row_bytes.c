@@ -6,8 +6,10 @@
 #include "store/db_inside.h"
 #include "store/image_shape.h"
 #include "store/reader_row.h"
+#include "store/registration.h"
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
+#include "store/wallet_due.h"
 
 #include <criterion/criterion.h>
 
@@ -217,6 +219,10 @@ Test(row_bytes, subscriptions)
 	EXPECT_NONE(SUBSCRIPTION);
 }
 
+#define EARLY "\x08\7\6\5\4\3\2\1"
+#define LATE  "\x18\x17\x16\x15\x14\x13\x12\x11"
+#define NEVER "\0\0\0\0\0\0\0\0"
+
 /* Wallets ------------------------------------------------------------------------------------------------- */
 
 Test(row_bytes, wallet_credentials)
@@ -252,9 +258,6 @@ Test(row_bytes, wallet_credentials)
 	cr_assert_eq(wallet_credential_put(s.view, &google), OK);
 	cr_assert_eq(wallet_current_put(s.view, account, WALLET_GOOGLE, 1), OK);
 	scratch_save(&s);
-#define EARLY "\x08\7\6\5\4\3\2\1"
-#define LATE  "\x18\x17\x16\x15\x14\x13\x12\x11"
-#define NEVER "\0\0\0\0\0\0\0\0"
 	EXPECT(WALLET_CREDENTIAL, ROW("\1\0\0\0\0\0\0\0\0", "\1\x28\x27\x26\x25\x24\x23\x22\x21"),
 	       ROW("\1\x21\x22\x23\x24\x25\x26\x27\x28",
 	           "\1\1\x34\x33\x32\x31" EARLY EARLY LATE LATE EARLY "\x3c\0\0\0"
@@ -300,4 +303,28 @@ Test(row_bytes, shapes_of_images)
 	cr_assert_eq(image_shapes_del(s.view, account, image.hash), OK);
 	scratch_save(&s);
 	EXPECT_NONE(IMAGE_SHAPE);
+}
+
+Test(row_bytes, registrations)
+{
+	struct registration row = {.pass_number = 0x01020304,
+	                           .device = "0123456789abcdef",
+	                           .credential = 0x2122232425262728,
+	                           .since = early,
+	                           .push_token = span_str("beef")};
+	struct wallet_due   due = {
+	      .account = account, .kind = WALLET_DUE_REMOVAL, .pass_number = 0x01020304, .due = late};
+	cr_assert_eq(registration_put(s.view, account, &row), OK);
+	cr_assert_eq(wallet_due_put(s.view, &due), OK);
+	scratch_save(&s);
+#define DEVICE "0123456789abcdef\x21\x22\x23\x24\x25\x26\x27\x28"
+	EXPECT(REGISTRATION, ROW("\1\2\3\4" DEVICE, "\1" EARLY "beef"));
+	EXPECT(REGISTRATION_DEVICE, ROW(DEVICE "\1\2\3\4", ""));
+	EXPECT(WALLET_DUE, ROW("\1\1\2\3\4", "\1" LATE));
+	cr_assert_eq(registration_del(s.view, account, &row), OK);
+	cr_assert_eq(wallet_due_del(s.view, &due), OK);
+	scratch_save(&s);
+	EXPECT_NONE(REGISTRATION);
+	EXPECT_NONE(REGISTRATION_DEVICE);
+	EXPECT_NONE(WALLET_DUE);
 }

@@ -111,9 +111,15 @@ Test(subscription, invalid_rows_are_damage)
 	static const struct {
 		size_t  at;
 		uint8_t byte;
-	} rows[] = {{0, 0},  {0, 2},    {1, 2},
-	            {82, 0}, {82, 4},   {82, 255},
-	            {83, 3}, {83, 255}, {84, EVENT_SCAN_CREATED}};
+	} rows[] = {{0, 0},
+	            {0, 2},
+	            {1, 2},
+	            {82, 0},
+	            {82, EVENT_KINDS + 1},
+	            {82, 255},
+	            {83, EVENT_KINDS},
+	            {83, 255},
+	            {84, EVENT_SCAN_CREATED}};
 	uint8_t             value[SUBSCRIPTION_BYTES_MAX + 1];
 	struct subscription row = some(1), got;
 	size_t              size = subscription_write(&row, value);

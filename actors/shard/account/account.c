@@ -141,6 +141,17 @@ enum err account_template_generation(const struct account *account, struct view 
 	return err;
 }
 
+enum err account_template_look(const struct account *account, struct view *view, uint32_t number,
+                               uint32_t *look, wall_us *changed)
+{
+	const struct account_template *found;
+	enum err                       err = find_template(account, view, number, &found);
+	if (err) return err;
+	*look = account->row.name_look > found->look ? account->row.name_look : found->look;
+	*changed = account->row.named.v > found->changed.v ? account->row.named : found->changed;
+	return OK;
+}
+
 enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
                                  const struct template **template)
 {

@@ -29,6 +29,8 @@ struct account_template {
 	bool        is_retired; /* deleted, but still needed by deleted passes */
 	size_t      bytes;
 	uint32_t    generation; /* of its file */
+	uint32_t    look;       /* as in struct template_row */
+	wall_us     changed;
 	struct template rules;
 	struct wallet_settings *wallet; /* its texts lie behind it; NULL: the file has none */
 	uint8_t                 text[]; /* what the spans of `rules` point into */
@@ -127,6 +129,10 @@ must_check enum err account_template_wallet(const struct account *account, struc
                                             const struct wallet_settings **wallet);
 must_check enum err account_template_generation(const struct account *account, struct view *view,
                                                 uint32_t number, uint32_t *generation);
+/* When what wallets show of its passes changed last, and which of the account's looks that was: of the template or of the
+ * account's name, whichever is later. As account_template(). */
+must_check enum err account_template_look(const struct account *account, struct view *view, uint32_t number,
+                                          uint32_t *look, wall_us *changed);
 /* The number of the oldest template that is not deleted. May be a range read. Errors: ERR_NOT_FOUND: none. */
 must_check enum err account_first_template(const struct account *account, struct view *view,
                                            uint32_t *number);

@@ -69,6 +69,10 @@ enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 	struct account_row row = request->account->row;
 	msgpack_packer     pk = buffer_packer(outcome->payload);
 	enum err           err = take_name(&request->args[ARG_ACCOUNT_RENAME_name], &row, outcome);
+	if (!err && !span_equal(row.name, request->account->row.name)) {
+		row.name_look = ++row.looks;
+		row.named = request->now;
+	}
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;

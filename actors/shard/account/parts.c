@@ -326,7 +326,11 @@ enum err account_template_load(struct view *view, struct account_id id, uint32_t
 	if (!err && wallet_template_read(json, &rules, &wallet, &fault)) err = ERR_DAMAGED;
 	if (!err && !(*out = keep_template(&rules, &wallet))) err = ERR_NO_MEMORY;
 	if (!err) (*out)->is_retired = use.state == TEMPLATE_RETIRED;
-	if (!err) (*out)->generation = row.generation;
+	if (!err) {
+		(*out)->generation = row.generation;
+		(*out)->look = row.look;
+		(*out)->changed = row.changed;
+	}
 	arena_free(&arena);
 	return err;
 }

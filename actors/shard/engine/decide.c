@@ -260,7 +260,8 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries,
-	                          .cleaning = &engine->cleaning};
+	                          .cleaning = &engine->cleaning,
+	                          .phone_logs = &engine->phone_logs};
 	arena_reset(&engine->arena);
 	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);

@@ -46,6 +46,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))
 		return err;
 	if ((err = due_load(&engine->notices, view))) return err;
+	if ((err = removals_load(&engine->removals, view))) return err;
 	if ((err = begin_clock(engine, view))) return err;
 	if ((err = readers_open(store, &engine->facts, &readers_of_lists, &engine->readers))) return err;
 	struct readers_plan plan = readers_of_packages;
@@ -66,6 +67,8 @@ void engine_close(struct engine *engine)
 	queue_free(&engine->deliveries);
 	due_free(&engine->notices);
 	wallet_ends_free(&engine->wallet_ends);
+	removals_free(&engine->removals);
+	phone_logs_free(&engine->phone_logs);
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
@@ -360,6 +363,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_end_turns(engine, more))) return err;
 	if (engine_has_room(engine) && (err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
+	if (engine_has_room(engine) && (err = engine_remove(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_clean(engine))) return err;
 	engine_ask_timer(engine);
 	bool was_full = !engine_has_room(engine);

@@ -13,6 +13,8 @@
 #include "actors/shard/engine/session.h"
 #include "actors/shard/engine/turns.h"
 #include "actors/shard/engine/uncommitted.h"
+#include "actors/shard/wallet/phone_log.h"
+#include "actors/shard/wallet/removals.h"
 #include "store/store.h"
 
 /* The shard's engine. It reads frames, decides their calls one after the other, saves the writes, and lets an answer leave
@@ -57,6 +59,10 @@ struct engine {
 	struct due_queue   notices; /* due notifications */
 	struct cleaning    cleaning;
 	struct wallet_ends wallet_ends;
+
+	/* Passes in wallets. */
+	struct removals    removals;
+	struct phone_logs *phone_logs; /* NULL: no line so far */
 
 	/* The issuer. */
 	struct peer      timer;
@@ -122,6 +128,9 @@ void engine_set_clock(struct engine *engine, int64_t offset);
 
 /* clean_step.c: the background removal. Errors: as engine_turn(). */
 must_check enum err engine_clean(struct engine *engine);
+
+/* removing.c: passes that no phone has any more. *more: some are left. Errors: as engine_turn(). */
+must_check enum err engine_remove(struct engine *engine, bool *more);
 
 /* hand_out.c: keeps the timer's long poll for due deliveries until it has an answer. Errors: ERR_NO_MEMORY. */
 must_check enum err engine_keep_poll(struct engine *engine, const struct session *session,

@@ -36,6 +36,11 @@ static enum err to_notices(struct engine *engine)
 	return due_on_writes(&engine->notices, &engine->writes, rows_of(engine));
 }
 
+static enum err to_removals(struct engine *engine)
+{
+	return removals_on_writes(&engine->removals, &engine->writes);
+}
+
 static enum err to_deliveries(struct engine *engine)
 {
 	return queue_on_writes(&engine->deliveries, &engine->writes, rows_of(engine), engine->now);
@@ -56,6 +61,7 @@ static const struct observer {
     {TABLE_BIT(TABLE_CLEANUP), to_cleaning},
     {TABLE_BIT(TABLE_ISSUING) | TABLE_BIT(TABLE_TEMPLATE_IMAGES), to_issuance},
     {TABLE_BIT(TABLE_NOTIFICATION_DUE), to_notices},
+    {TABLE_BIT(TABLE_WALLET_DUE), to_removals},
     {TABLE_BIT(TABLE_DELIVERY), to_deliveries},
     {TABLE_BIT(TABLE_WALLET_CREDENTIAL), to_wallet_ends},
 };

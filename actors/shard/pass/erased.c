@@ -1,6 +1,6 @@
 /* What an erased pass leaves in other tables, removed in steps: cards, then the texts of redemptions, then those of
  * notifications, which are found by going through all that the account made while the pass lived, then its places in
- * audiences, which are found by going through all of these.
+ * audiences, which are found by going through all of these, then the phones that have it.
  * State of its row of CLEANUP: what is at hand u8 | number of the next notification u32 | what was looked at last: the
  * redemption, entitlement 16 | id 16, or then the audience, 16 | 0. */
 #include "actors/shard/pass/erase.h"
@@ -12,8 +12,9 @@
 #include "store/meta.h"
 #include "store/notification.h"
 #include "store/redemption.h"
+#include "store/registration.h"
 
-enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, AUDIENCES, END };
+enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, AUDIENCES, PHONES, END };
 enum { STATE_BYTES = 37, CARDS_MAX = BULK_WRITES_MAX / 4, TEXTS_MAX = BULK_WRITES_MAX / 3 };
 enum { LOOK_BYTES = 128 }; /* of an audience: as much work as another row */
 _Static_assert((int)STATE_BYTES <= (int)CLEANUP_STATE_MAX, "it fits");
@@ -127,8 +128,16 @@ static enum err clean_audiences(struct view *view, const struct cleanup *row, co
 		break; /* what follows is read from the tables, before the next step's writes */
 	}
 	buffer_free(&room);
-	if (err == ERR_NOT_FOUND) at->part = END;
+	if (err == ERR_NOT_FOUND) at->part = PHONES;
 	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err clean_phones(struct view *view, const struct cleanup *row, struct at *at)
+{
+	bool     done;
+	enum err err = registrations_clean(view, row, &done);
+	if (done) at->part = END;
+	return err;
 }
 
 enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *done)
@@ -144,6 +153,7 @@ enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *d
 	case REDEMPTIONS: err = clean_redemptions(view, row, &pass, &at); break;
 	case NOTIFICATIONS: err = clean_notifications(view, row, &pass, &at); break;
 	case AUDIENCES: err = clean_audiences(view, row, &pass, &at); break;
+	case PHONES: err = clean_phones(view, row, &at); break;
 	case END: break;
 	}
 	*done = at.part == END;

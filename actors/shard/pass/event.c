@@ -1,5 +1,6 @@
 /* pass event ACCOUNT PASS_ID installed|uninstalled|deactivated|unblocked: the edges are event.def. */
-#include "actors/shard/pass/pass.h"
+#include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/wallet/phone.h"
 #include "schemas/api/pass.h"
 
 #include <stdio.h>
@@ -64,6 +65,12 @@ static const struct edge *plan_event(struct span event, const struct hot *pass, 
 	return NULL;
 }
 
+static enum err tell(struct request *request, enum ledger_what what, uint32_t number)
+{
+	if (what == LEDGER_INSTALLED) return fan_out(request, EVENT_PASS_INSTALLED, number);
+	return what == LEDGER_UNINSTALLED ? fan_out(request, EVENT_PASS_REMOVED, number) : OK;
+}
+
 enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
@@ -80,7 +87,9 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	after.status = (uint8_t)edge->to;
 	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);
 	if (block) after.flags |= HOT_REINSTALL_BLOCKED;
+	if ((err = edge->what == LEDGER_UNINSTALLED ? phone_forget_all(request, &pass) : OK)) return err;
 	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
+	if ((err = tell(request, edge->what, pass.number))) return err;
 	if ((err = hot_get(request->view, pass.account, pass.number, &pass)))
 		return err; /* with the change laid over */
 	return pass_show(request, &pass, outcome->payload);

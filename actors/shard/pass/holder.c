@@ -2,19 +2,25 @@
  * that a caller cannot ask for any pass but the token's. */
 #include "actors/shard/pass/pass.h"
 
-enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass, struct body *body)
+enum err pass_of_token_bytes(struct request *request, const uint8_t token[TOKEN_BYTES], struct hot_at *pass,
+                             struct body *body)
 {
-	uint8_t           token[TOKEN_BYTES];
 	struct account_id account;
 	uint32_t          number;
-	if (!token_text_read(text, token) || !token_read(&request->facts->tokens, token, &account, &number))
-		return ERR_RESOURCE_NOT_FOUND;
+	if (!token_read(&request->facts->tokens, token, &account, &number)) return ERR_RESOURCE_NOT_FOUND;
 	if (memcmp(account.b, request->account->id.b, sizeof account.b)) return ERR_RESOURCE_NOT_FOUND;
 	enum err err = hot_get(request->view, account, number, pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 	if ((err = pass_body(request, pass, body))) return err;
-	if (memcmp(body->token, token, sizeof token)) return ERR_RESOURCE_NOT_FOUND;
-	return pass->now.flags & HOT_DELETED ? ERR_PASS_DELETED : OK;
+	return memcmp(body->token, token, TOKEN_BYTES) ? ERR_RESOURCE_NOT_FOUND : OK;
+}
+
+enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass, struct body *body)
+{
+	uint8_t  token[TOKEN_BYTES];
+	enum err err = token_text_read(text, token) ? pass_of_token_bytes(request, token, pass, body)
+	                                            : ERR_RESOURCE_NOT_FOUND;
+	return !err && pass->now.flags & HOT_DELETED ? ERR_PASS_DELETED : err;
 }
 
 enum err pass_image_urls(struct request *request, const struct template *template, const struct body *body,

@@ -1,6 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
+#include "actors/shard/wallet/left.h"
 #include "store/index.h"
 #include "store/issuing.h"
 #include "store/keys.h"
@@ -105,13 +106,15 @@ enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *
 enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                      struct ledger_row row)
 {
+	bool     is_left = pass->now.status == PASS_ACTIVE && after.status != PASS_ACTIVE;
+	enum err err = is_left ? wallet_pass_left(request, pass, &after) : OK;
+	if (err) return err;
 	row.number = pass->number;
 	row.status = after.status;
 	row.flags = after.flags;
 	row.balance = after.balance;
 	row.previous = pass->now.ledger_head;
-	enum err err = pass_ledger(request, &row, &after.ledger_head);
-	if (err) return err;
+	if ((err = pass_ledger(request, &row, &after.ledger_head))) return err;
 	after.updated = request->now;
 	bool leaves = pass->now.status == PASS_CREATING && after.status != PASS_CREATING;
 	if (leaves && (err = issuing_del(request->view, pass->account, pass->number))) return err;

@@ -34,7 +34,8 @@ must_check enum err pass_body_put(struct request *request, struct account_id acc
                                   const struct body *body);
 
 /* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the account's counts,
- * updated = now, and the end of its ISSUING row when it is `creating` no more. `row` gives what happened (and a delta);
+ * updated = now, the end of its ISSUING row when it is `creating` no more, and what is due for its phones when it is
+ * `active` no more. `row` gives what happened (and a delta);
  * the rest is filled in. */
 must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                                 struct ledger_row row);
@@ -60,6 +61,9 @@ void pass_pack_event(msgpack_packer *packer, const struct ledger_row *row);
  * ERR_PASS_DELETED. */
 must_check enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass,
                                   struct body *body);
+/* The same by the bytes of the token; a deleted pass is found, too. */
+must_check enum err pass_of_token_bytes(struct request *request, const uint8_t token[TOKEN_BYTES],
+                                        struct hot_at *pass, struct body *body);
 
 /* Where the images lie that its page shows: the pass's own URLs, else its template's; of size 0: none. They live as long
  * as the view's arena. */

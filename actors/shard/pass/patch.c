@@ -38,6 +38,15 @@ static enum err is_stored(struct request *request, const struct hot_at *pass, co
 	return err;
 }
 
+/* Wallets look for changes in the ledger. Those of hidden data do not concern them, nor does a pass that has ended. */
+static enum err note_change(struct request *request, const struct hot_at *pass, bool is_seen)
+{
+	struct hot after = pass->now;
+	after.updated = request->now;
+	if (!is_seen || pass_is_dead(&pass->now)) return hot_put(request->view, pass, &after);
+	return pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_EDITED});
+}
+
 enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
@@ -65,7 +74,7 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	if ((err = image_uses_move(request->view, pass.account, before.appearance, body.appearance)))
 		return err;
 	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
-	struct hot after = pass.now;
-	after.updated = request->now;
-	return hot_put(request->view, &pass, &after);
+	bool is_seen = !span_equal(before.visible, body.visible) ||
+	               !span_equal(before.appearance, body.appearance);
+	return note_change(request, &pass, is_seen);
 }

@@ -49,7 +49,7 @@ static bool add_kind(struct subscription *row, const struct json *item)
 enum err subscription_refuse_kinds(struct outcome *outcome, enum cause cause)
 {
 	static const char kinds[] = ""
-#define E(name, text, subject) ", " text
+#define E(name, text, subject, rules) ", " text
 #include "schemas/events.def"
 #undef E
 	    ;

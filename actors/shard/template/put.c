@@ -35,14 +35,19 @@ static enum err check_room(struct request *request, struct outcome *outcome)
 static enum err store_template(struct request *request, uint32_t number, struct span text)
 {
 	struct template_row file = {.generation = 0, .text = {NULL, 0}};
+	struct account_row  row = request->account->row;
 	enum err            err = template_row_get(request->view, request->account->id, number, &file);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (!span_equal(file.text, text)) file.generation++;
+	bool is_same = span_equal(file.text, text);
+	if (!is_same) {
+		file.generation++;
+		file.look = ++row.looks;
+		file.changed = request->now;
+	}
 	file.text = text;
 	err = template_row_put(request->view, request->account->id, number, &file);
-	if (err || number <= request->account->templates->count) return err;
-	struct account_row row = request->account->row;
-	row.template_count = number;
+	if (err || is_same) return err;
+	if (number > request->account->templates->count) row.template_count = number;
 	return account_row_put(request->view, request->account->id, &row);
 }
 

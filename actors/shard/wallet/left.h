@@ -1,0 +1,10 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "store/hot.h"
+
+/* Service time in which phones may still have a pass that has ended. */
+enum { WALLET_ENDED_DAYS = 30 };
+
+/* Stages what follows when the active pass becomes `after`, which is not active: no removal is due any more, and phones lose one
+ * that has ended after WALLET_ENDED_DAYS. Clears flags of `after`. For pass_change() alone. Point reads. Errors: as view.h. */
+must_check enum err wallet_pass_left(struct request *request, const struct hot_at *pass, struct hot *after);

@@ -1,0 +1,84 @@
+/* Passes on phones: which pass a phone means, whether it may have it, and what becomes of the pass's status. */
+#include "actors/shard/wallet/phone.h"
+
+#include "actors/shard/delivery/fan_out.h"
+
+static const int64_t day_us = INT64_C(86400) * US_PER_SEC;
+
+enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass)
+{
+	struct body body;
+	struct span bytes = arg_span(token);
+	enum err    err = bytes.size == TOKEN_BYTES ? pass_of_token_bytes(request, bytes.at, pass, &body)
+	                                            : ERR_RESOURCE_NOT_FOUND;
+	return err == ERR_RESOURCE_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+}
+
+enum err phone_pass_ended(struct request *request, const struct hot_at *pass, wall_us *at)
+{
+	struct ledger_row row;
+	enum err          err = ledger_get(request->view, pass->account, pass->now.ledger_head, &row);
+	if (!err) *at = row.at;
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+enum err phone_may_have(struct request *request, const struct hot_at *pass)
+{
+	const struct hot *now = &pass->now;
+	wall_us           ended;
+	bool              is_open = now->status == PASS_ISSUED || now->status == PASS_ACTIVE ||
+	               now->status == PASS_REMOVED;
+	if (is_open) return now->flags & HOT_REINSTALL_BLOCKED ? ERR_UNAUTHENTICATED : OK;
+	if (now->status != PASS_DEACTIVATED) return ERR_UNAUTHENTICATED;
+	enum err err = phone_pass_ended(request, pass, &ended);
+	if (err) return err;
+	return request->now.v < ended.v + WALLET_ENDED_DAYS * day_us ? OK : ERR_UNAUTHENTICATED;
+}
+
+enum err phone_credential(struct request *request, struct span type, uint64_t *number)
+{
+	struct wallet_credential row;
+	*number = wallet_number(type);
+	enum err err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, *number, &row);
+	if (err) return err == ERR_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+	return span_equal(row.name, type) ? OK : ERR_UNAUTHENTICATED;
+}
+
+enum err phone_pass_installed(struct request *request, const struct hot_at *pass)
+{
+	struct hot after = pass->now;
+	after.status = PASS_ACTIVE;
+	after.flags |= HOT_BY_WALLET;
+	enum err err = pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_INSTALLED});
+	return err ? err : fan_out(request, EVENT_PASS_INSTALLED, pass->number);
+}
+
+enum err phone_pass_removed(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_settings        room;
+	const struct wallet_settings *settings;
+	struct hot                    after = pass->now;
+	enum err err = account_template_wallet(request->account, request->view, pass->now.template, &room,
+	                                       &settings);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	after.status = PASS_REMOVED;
+	if (settings->blocks_reinstall) after.flags |= HOT_REINSTALL_BLOCKED;
+	err = pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_UNINSTALLED});
+	return err ? err : fan_out(request, EVENT_PASS_REMOVED, pass->number);
+}
+
+enum err phone_forget_all(struct request *request, const struct hot_at *pass)
+{
+	struct registration row = {.pass_number = pass->number}, gone[REGISTRATIONS_PER_PASS_MAX];
+	unsigned            count = 0;
+	enum err            err = registration_first(request->view, pass->account, &row);
+	for (; !err && count < REGISTRATIONS_PER_PASS_MAX; count++) {
+		gone[count] = row;
+		err = registration_next(request->view, pass->account, &row);
+	}
+	if (err && err != ERR_NOT_FOUND) return err;
+	err = OK;
+	for (unsigned i = 0; !err && i < count; i++)
+		err = registration_del(request->view, pass->account, &gone[i]);
+	return err;
+}

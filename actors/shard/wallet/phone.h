@@ -1,0 +1,31 @@
+#pragma once
+#include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/left.h"
+#include "actors/shard/wallet/wallet.h"
+#include "store/registration.h"
+#include "store/wallet_due.h"
+
+/* Phones that have passes in Apple's wallet: what their commands share. Errors: as view.h, and those named. */
+
+/* Service time in which a pass without a phone may find one again. */
+enum { WALLET_REMOVAL_S = 60 };
+
+/* The pass that a phone names by the token of its link, deleted ones too. Errors: ERR_UNAUTHENTICATED: there is none. */
+must_check enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass);
+
+/* May a phone have the pass: is it open and not blocked, or did it end less than WALLET_ENDED_DAYS ago? Errors:
+ * ERR_UNAUTHENTICATED: no. */
+must_check enum err phone_may_have(struct request *request, const struct hot_at *pass);
+
+/* When a pass of status `deactivated` ended. */
+must_check enum err phone_pass_ended(struct request *request, const struct hot_at *pass, wall_us *at);
+
+/* The credential of a pass type that serves the account. Errors: ERR_UNAUTHENTICATED: none. */
+must_check enum err phone_credential(struct request *request, struct span type, uint64_t *number);
+
+/* Stages that a pass becomes active by a wallet, or is removed because no wallet has it; with the event. Point reads. */
+must_check enum err phone_pass_installed(struct request *request, const struct hot_at *pass);
+must_check enum err phone_pass_removed(struct request *request, const struct hot_at *pass);
+
+/* Stages that no phone has the pass any more. A range read: before any staged write. */
+must_check enum err phone_forget_all(struct request *request, const struct hot_at *pass);

@@ -1,0 +1,145 @@
+/* A phone takes a pass, and gives it up. The first phone makes the pass active. When the last one is gone, the pass is removed
+ * a minute later, unless one has come back: phones give up a pass and take it again by themselves. */
+#include "actors/shard/wallet/phone.h"
+
+#include "schemas/api/wallet.h"
+#include "store/cleanup.h"
+
+static struct registration named(const struct hot_at *pass, struct span device_id, uint64_t credential)
+{
+	struct registration row = {.pass_number = pass->number, .credential = credential};
+	registration_device(device_id, row.device);
+	return row;
+}
+
+static bool is_same(const struct registration *a, const struct registration *b)
+{
+	return a->credential == b->credential && !memcmp(a->device, b->device, DEVICE_BYTES);
+}
+
+/* Does `row` go before `than`, to make room for a phone with this push token? */
+static bool goes_before(const struct registration *row, const struct registration *than,
+                        struct span push_token)
+{
+	bool has = span_equal(row->push_token, push_token), other = span_equal(than->push_token, push_token);
+	return has != other ? has : row->since.v < than->since.v;
+}
+
+/* The phones of a pass before this command. */
+struct phones {
+	unsigned            count;
+	bool                has_it; /* the phone that asks */
+	struct registration oldest; /* the one that makes room */
+};
+
+/* A range read. */
+static enum err look(struct request *request, const struct registration *asks, struct phones *phones)
+{
+	struct registration row = {.pass_number = asks->pass_number};
+	struct account_id   account = request->account->id;
+	enum err            err = registration_first(request->view, account, &row);
+	*phones = (struct phones){.count = 0};
+	for (; !err; err = registration_next(request->view, account, &row)) {
+		if (!phones->count || goes_before(&row, &phones->oldest, asks->push_token))
+			phones->oldest = row;
+		phones->has_it |= is_same(&row, asks);
+		phones->count++;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* A phone may take a pass that has ended, once more, but not for ever. */
+static enum err limit_ended(struct request *request, const struct hot_at *pass)
+{
+	struct cleanup phones = cleanup_of_number(pass->account, CLEANUP_REGISTRATIONS, pass->number);
+	enum err       err = cleanup_get(request->view, &phones);
+	if (err != ERR_NOT_FOUND) return err;
+	if ((err = phone_pass_ended(request, pass, &phones.from))) return err;
+	phones.from.v += WALLET_ENDED_DAYS * INT64_C(86400) * US_PER_SEC;
+	return cleanup_put(request->view, &phones);
+}
+
+static enum err cancel_removal(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_due due = {
+	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .pass_number = pass->number};
+	enum err err = wallet_due_get(request->view, &due);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return wallet_due_del(request->view, &due);
+}
+
+/* What the registration makes of the pass. */
+static enum err note(struct request *request, const struct hot_at *pass)
+{
+	switch ((enum pass_status)pass->now.status) {
+	case PASS_ACTIVE: return cancel_removal(request, pass);
+	case PASS_ISSUED:
+	case PASS_REMOVED: return phone_pass_installed(request, pass);
+	default: return limit_ended(request, pass);
+	}
+}
+
+/* Answers whether the registration is new. */
+enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct hot_at         pass;
+	struct phones         phones;
+	uint64_t              credential;
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return ERR_UNAUTHENTICATED;
+	enum err err = phone_pass(request, &args[ARG_WALLET_REGISTER_token], &pass);
+	if (!err) err = phone_credential(request, arg_span(&args[ARG_WALLET_REGISTER_type]), &credential);
+	if (!err) err = phone_may_have(request, &pass);
+	if (err) return err;
+	struct registration row = named(&pass, arg_span(&args[ARG_WALLET_REGISTER_device]), credential);
+	row.push_token = arg_span(&args[ARG_WALLET_REGISTER_push_token]);
+	row.since.v = request->now.v - atomic_load(&request->facts->clock_offset); /* real time */
+	if ((err = look(request, &row, &phones))) return err;
+	bool is_full = !phones.has_it && phones.count >= REGISTRATIONS_PER_PASS_MAX;
+	if (is_full) err = registration_del(request->view, pass.account, &phones.oldest);
+	if (!err) err = registration_put(request->view, pass.account, &row);
+	if (!err) err = note(request, &pass);
+	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
+	return err;
+}
+
+/* Answers nothing: giving up a pass that the phone has not is as good. */
+enum err on_WALLET_UNREGISTER(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct span           type = arg_span(&args[ARG_WALLET_UNREGISTER_type]);
+	struct hot_at         pass;
+	struct phones         phones;
+	uint64_t              credential;
+	(void)outcome;
+	enum err err = phone_pass(request, &args[ARG_WALLET_UNREGISTER_token], &pass);
+	if (err) return err;
+	struct registration row = named(&pass, arg_span(&args[ARG_WALLET_UNREGISTER_device]),
+	                                wallet_number(type));
+	if ((err = look(request, &row, &phones))) return err;
+	/* Without a credential any more, those who have it may still give it up. */
+	if (!phones.has_it) return phone_credential(request, type, &credential);
+	struct wallet_due due = {.account = pass.account,
+	                         .kind = WALLET_DUE_REMOVAL,
+	                         .pass_number = pass.number,
+	                         .due = {request->now.v + WALLET_REMOVAL_S * US_PER_SEC}};
+	err = registration_del(request->view, pass.account, &row);
+	bool is_last = phones.count == 1 && pass.now.flags & HOT_BY_WALLET;
+	return !err && is_last ? wallet_due_put(request->view, &due) : err;
+}
+
+/* The shard itself, when the minute is over. Something may have happened in between. */
+enum err on_WALLET_REMOVE(struct request *request, struct outcome *outcome)
+{
+	uint32_t          number = (uint32_t)arg_integer(&request->args[ARG_WALLET_REMOVE_number], 0);
+	struct wallet_due due = {
+	    .account = request->account->id, .kind = WALLET_DUE_REMOVAL, .pass_number = number};
+	struct hot_at pass;
+	enum err      err = wallet_due_get(request->view, &due);
+	(void)outcome;
+	if (err || due.due.v > request->now.v) return err == ERR_NOT_FOUND ? OK : err;
+	err = hot_get(request->view, due.account, number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return pass.now.flags & HOT_BY_WALLET ? phone_pass_removed(request, &pass) : ERR_DAMAGED;
+}

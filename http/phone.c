@@ -1,0 +1,310 @@
+/* The web service of Apple's wallet, step by step: does this server have wallets? Is there such a path? Is the token that of the
+ * serial number's pass? Only then is the body read and the account's shard asked. All refusals of a token are the same answer, so
+ * that a stranger learns nothing of accounts and passes.
+ *
+ * Whether there are wallets is asked of a shard until it says so; then it stays. */
+#include "http/phone.h"
+
+#include "http/answer.h"
+#include "http/no_route.h"
+#include "http/phone_parts.h"
+#include "schemas/api/wallet.h"
+
+static const struct span nothing = {NULL, 0};
+
+/* A request, in the pool while a shard is asked whether there are wallets. */
+struct phone {
+	struct exchange *exchange; /* pending.on_reply gets the exchange alone */
+	struct span      authorization, body;
+	unsigned         authorizations;
+	bool             is_too_large; /* its body */
+};
+
+/* What the path says, decoded. */
+struct named {
+	struct account_id account;
+	bool              has_account;
+	struct span       text[ROUTE_PARAMS_MAX];
+	uint8_t           token[WALLET_TOKEN_BYTES]; /* of the link, by the serial number */
+};
+enum { AT_ACCOUNT, AT_DEVICE, AT_TYPE, AT_SERIAL };
+
+/* Answers ------------------------------------------------------------------------------------------------- */
+
+static void refuse_token(struct exchange *exchange)
+{
+	static const char message[] = "The authentication token of the pass is required.";
+	answer_error(exchange, ERR_UNAUTHENTICATED, nothing, span_str(message));
+}
+
+static void refuse_input(struct exchange *exchange, const char *message)
+{
+	answer_error(exchange, ERR_INVALID_REQUEST, nothing, span_str(message));
+}
+
+static void answer_list(struct exchange *exchange, const msgpack_object *payload)
+{
+	const struct service *service = exchange->thread->service;
+	struct buffer        *body = &exchange->thread->body;
+	const msgpack_object *items = payload->via.array.ptr;
+	bool                  good = payload->type == MSGPACK_OBJECT_ARRAY && payload->via.array.size == 2 &&
+	            items[0].type == MSGPACK_OBJECT_STR && items[1].type == MSGPACK_OBJECT_BIN;
+	if (!good) {
+		answer_error(exchange, ERR_MALFORMED, nothing, nothing);
+		return;
+	}
+	struct span tokens = arg_span(&items[1]);
+	char        serial[WALLET_SERIAL_TEXT];
+	buffer_clear(body);
+	buffer_text(body, "{\"serialNumbers\":[");
+	for (size_t at = 0; at + WALLET_TOKEN_BYTES <= tokens.size; at += WALLET_TOKEN_BYTES) {
+		wallet_serial_text(&service->serials, tokens.at + at, serial);
+		buffer_text(body, at ? ",\"" : "\"");
+		buffer_text(body, serial);
+		buffer_byte(body, '"');
+	}
+	buffer_text(body, "],\"lastUpdated\":");
+	json_quote(arg_span(&items[0]), body);
+	buffer_byte(body, '}');
+	enum err err = body->failed ? ERR_NO_MEMORY
+	                            : connection_charge_answer(exchange->connection, body->size);
+	if (err)
+		answer_error(exchange, err, nothing, nothing);
+	else
+		answer_text(exchange, 200, "application/json", buffer_span(body));
+}
+
+/* An account that is not there has no pass and no phone; a client that asks for a list or writes to its log learns no more. */
+static bool is_of_nobody(enum err err)
+{
+	return err == ERR_RESOURCE_NOT_FOUND || err == ERR_UNAUTHENTICATED;
+}
+
+static void on_reply(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	enum message     message = exchange->route->message;
+	bool             has_token = message == MSG_WALLET_REGISTER || message == MSG_WALLET_UNREGISTER;
+	exchange_heard(exchange, reply);
+	if (has_token && is_of_nobody(reply->err))
+		refuse_token(exchange);
+	else if (reply->err && !is_of_nobody(reply->err))
+		answer_error(exchange, reply->err, nothing, nothing);
+	else if (message == MSG_WALLET_LIST && !reply->err && reply->payload->type != MSGPACK_OBJECT_NIL)
+		answer_list(exchange, reply->payload);
+	else if (message == MSG_WALLET_LIST)
+		answer_empty(exchange, 204);
+	else if (message == MSG_WALLET_REGISTER && arg_boolean(reply->payload, false))
+		answer_empty(exchange, 201);
+	else
+		answer_empty(exchange, 200);
+}
+
+/* Calls --------------------------------------------------------------------------------------------------- */
+
+/* Begins the call of the route's message with the parts of the path; *packer is for the rest of the arguments. */
+static enum err begin_call(struct exchange *exchange, const struct named *named, uint32_t parts,
+                           uint32_t arguments, msgpack_packer *packer)
+{
+	struct call head = {
+	    .message = exchange->route->message, .has_account = true, .account = named->account};
+	struct buffer *buffer;
+	exchange->pending.on_reply = on_reply;
+	enum err err = exchange_call(exchange, &head, &buffer);
+	if (err) return err;
+	*packer = buffer_packer(buffer);
+	msgpack_pack_array(packer, arguments);
+	for (uint32_t i = 0; i < parts; i++)
+		pack_str(packer, named->text[i]);
+	return OK;
+}
+
+/* Is it the token of the pass that the path names, in the account that it names? */
+static bool is_entitled(const struct phone *phone, struct named *named)
+{
+	const struct service *service = phone->exchange->thread->service;
+	struct account_id     account;
+	uint32_t              number;
+	bool is_pass = wallet_serial_read(&service->serials, named->text[AT_SERIAL], named->token) &&
+	               token_read(&service->tokens, named->token, &account, &number);
+	bool is_token = wallet_auth_is(&service->serials, named->token, phone_auth_of(phone->authorization));
+	return phone->authorizations == 1 && named->has_account && is_pass && is_token &&
+	       !memcmp(account.b, named->account.b, sizeof account.b);
+}
+
+static enum err ask_registration(const struct phone *phone, struct named *named)
+{
+	struct exchange *exchange = phone->exchange;
+	bool             registers = exchange->route->message == MSG_WALLET_REGISTER;
+	struct span      push_token = nothing;
+	msgpack_packer   pk;
+	if (!is_entitled(phone, named)) return ERR_UNAUTHENTICATED;
+	if (phone->is_too_large) return ERR_PAYLOAD_TOO_LARGE;
+	if (!phone_device_is_good(named->text[AT_DEVICE])) return ERR_INVALID_REQUEST;
+	enum err err = registers
+	                   ? phone_push_token_of(phone->body, &exchange->thread->memory.arena, &push_token)
+	                   : OK;
+	if (err) return err;
+	err = begin_call(exchange, named, AT_SERIAL + 1,
+	                 registers ? ARGS_WALLET_REGISTER : ARGS_WALLET_UNREGISTER, &pk);
+	if (err) return err;
+	pack_bin(&pk, span_of(named->token, sizeof named->token));
+	if (registers) pack_str(&pk, push_token);
+	exchange_send(exchange);
+	return OK;
+}
+
+static enum err ask_list(const struct phone *phone, const struct named *named)
+{
+	struct exchange *exchange = phone->exchange;
+	struct span      tag = phone_tag_of(exchange->query, &exchange->thread->memory.arena);
+	msgpack_packer   pk;
+	if (!phone_device_is_good(named->text[AT_DEVICE])) return ERR_INVALID_REQUEST;
+	enum err err = begin_call(exchange, named, AT_TYPE + 1, ARGS_WALLET_LIST, &pk);
+	if (err) return err;
+	if (tag.size)
+		pack_str(&pk, tag);
+	else
+		msgpack_pack_nil(&pk);
+	exchange_send(exchange);
+	return OK;
+}
+
+static enum err ask_log(const struct phone *phone, const struct named *named)
+{
+	struct exchange   *exchange = phone->exchange;
+	const struct json *logs, *line;
+	msgpack_packer     pk;
+	uint32_t           count = 0, left_out;
+	if (phone->is_too_large) return ERR_PAYLOAD_TOO_LARGE;
+	enum err err = phone_logs_of(phone->body, &exchange->thread->memory.arena, &logs);
+	if (err) return err;
+	if (!named->has_account) return ERR_RESOURCE_NOT_FOUND;
+	if ((err = begin_call(exchange, named, AT_ACCOUNT + 1, ARGS_WALLET_PHONE_LOG, &pk))) return err;
+	for (line = logs->child; line; line = line->next)
+		count += line->kind == JSON_STRING;
+	left_out = count > PHONE_LOG_LINES_MAX ? count - PHONE_LOG_LINES_MAX : 0; /* the oldest */
+	msgpack_pack_array(&pk, count - left_out);
+	for (line = logs->child; line; line = line->next)
+		if (line->kind == JSON_STRING && (left_out == 0 || !left_out--)) pack_str(&pk, line->text);
+	exchange_send(exchange);
+	return OK;
+}
+
+/* The path ------------------------------------------------------------------------------------------------ */
+
+static bool read_path(const struct exchange *exchange, const struct route_match *match, struct named *named)
+{
+	*named = (struct named){.has_account = false};
+	named->has_account = phone_account_of(exchange->path, &named->account);
+	for (unsigned i = 0; i < ROUTE_PARAMS_MAX && match->params[i].at; i++)
+		if (!phone_decode(match->params[i], false, &exchange->thread->memory.arena,
+		                  &named->text[i]) ||
+		    !utf8_is_valid(named->text[i]))
+			return false;
+	return true;
+}
+
+static enum err ask(const struct phone *phone, const struct route_match *match)
+{
+	struct named named;
+	bool         is_read = read_path(phone->exchange, match, &named);
+	switch (match->route->message) {
+	case MSG_WALLET_LIST:
+		if (is_read && !named.has_account) return ERR_RESOURCE_NOT_FOUND;
+		return is_read ? ask_list(phone, &named) : ERR_INVALID_REQUEST;
+	case MSG_WALLET_PHONE_LOG: return ask_log(phone, &named);
+	default: return is_read ? ask_registration(phone, &named) : ERR_UNAUTHENTICATED;
+	}
+}
+
+static void go_on(const struct phone *phone)
+{
+	struct exchange   *exchange = phone->exchange;
+	const h2o_req_t   *req = exchange->req;
+	struct route_match match;
+	enum err err = route_find(span_of(req->method.base, req->method.len), exchange->path, &match);
+	arena_reset(&exchange->thread->memory.arena);
+	exchange->route = match.route;
+	exchange->allow = match.allow;
+	exchange->origin = nothing; /* CORS covers the interface only */
+	if (err) {
+		no_route_answer(exchange, err);
+		return;
+	}
+	err = ask(phone, &match);
+	if (!err) {
+		connection_hold(exchange->connection);
+	} else if (err == ERR_UNAUTHENTICATED) {
+		refuse_token(exchange);
+	} else if (err == ERR_INVALID_REQUEST) {
+		refuse_input(exchange, "The device, or the body, is not as Apple's wallet sends it.");
+	} else if (err == ERR_RESOURCE_NOT_FOUND) {
+		answer_empty(exchange, match.route->message == MSG_WALLET_LIST ? 204 : 200);
+	} else {
+		answer_error(exchange, err, nothing, nothing);
+	}
+}
+
+/* Wallets ------------------------------------------------------------------------------------------------- */
+
+static void on_marked(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	unsigned         kinds = reply->err ? 0 : (unsigned)arg_integer(reply->payload, 0);
+	exchange_heard(exchange, reply);
+	exchange->has_account = false;
+	if (reply->err) {
+		answer_error(exchange, reply->err, nothing, nothing);
+	} else if (kinds & WALLET_BIT(WALLET_APPLE)) {
+		atomic_fetch_or_explicit(&exchange->thread->service->wallet_kinds, kinds,
+		                         memory_order_relaxed);
+		go_on(exchange->phone);
+	} else {
+		no_route_answer(exchange, ERR_ROUTE_NOT_FOUND);
+	}
+}
+
+static struct span keep(struct exchange *exchange, struct span bytes)
+{
+	h2o_iovec_t kept = h2o_strdup(&exchange->req->pool, (const char *)bytes.at, bytes.size);
+	return span_of(kept.base, kept.len);
+}
+
+/* Every shard knows it. */
+static enum err ask_marked(const struct phone *phone)
+{
+	struct exchange *exchange = phone->exchange;
+	struct call      head = {.message = MSG_WALLET_KINDS};
+	struct buffer   *arguments;
+	exchange->phone = h2o_mem_alloc_pool(&exchange->req->pool, sizeof *exchange->phone);
+	*exchange->phone = *phone;
+	exchange->phone->authorization = keep(exchange, phone->authorization);
+	exchange->phone->body = keep(exchange, phone->body);
+	exchange->pending.on_reply = on_marked;
+	enum err err = exchange_call(exchange, &head, &arguments);
+	if (err) return err;
+	msgpack_packer pk = buffer_packer(arguments);
+	msgpack_pack_array(&pk, ARGS_WALLET_KINDS);
+	exchange_send(exchange);
+	return OK;
+}
+
+void phone_begin(struct exchange *exchange, const struct request_headers *headers)
+{
+	struct service    *service = exchange->thread->service;
+	const struct phone phone = {.exchange = exchange,
+	                            .authorization = headers->authorization,
+	                            .authorizations = headers->authorizations,
+	                            .body = connection_body(exchange->connection),
+	                            .is_too_large = exchange->connection->refusal == ERR_PAYLOAD_TOO_LARGE};
+	if (atomic_load_explicit(&service->wallet_kinds, memory_order_relaxed) & WALLET_BIT(WALLET_APPLE)) {
+		go_on(&phone);
+		return;
+	}
+	enum err err = ask_marked(&phone);
+	if (err)
+		answer_error(exchange, err, nothing, nothing);
+	else
+		connection_hold(exchange->connection);
+}

@@ -1,0 +1,122 @@
+/* Phones with passes in their wallets, of one account: a registration has both its rows and is of a pass that there is; one of a
+ * pass that has ended is to be removed. A pass that a wallet made active has a phone, or is about to be removed. Rows are looked
+ * up in the other table only, since a look moves the walk through its own. */
+#include "store/auditor.h"
+
+#include "schemas/states.h"
+#include "store/hot.h"
+#include "store/registration.h"
+#include "store/wallet_due.h"
+
+/* A phone may keep a pass that has ended for a while. */
+static enum err judge_ended(struct auditor *auditor, uint32_t number)
+{
+	const struct pass_seen *pass = &auditor->passes[number];
+	bool                    left;
+	if (pass->hot_status == PASS_ACTIVE || pass->hot_flags & HOT_ERASED) return OK;
+	if (pass->hot_status != PASS_DEACTIVATED) {
+		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which is not active", number);
+		return OK;
+	}
+	enum err err = audit_is_left(
+	    auditor, cleanup_of_number(auditor->account, CLEANUP_REGISTRATIONS, number), &left);
+	if (!err && !left)
+		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which has ended, for ever",
+		            number);
+	return err;
+}
+
+static enum err judge_registration(struct auditor *auditor, const struct registration *row)
+{
+	if (row->pass_number >= auditor->pass_count) {
+		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which does not exist",
+		            row->pass_number);
+		return OK;
+	}
+	if (auditor->passes[row->pass_number].phones++ == REGISTRATIONS_PER_PASS_MAX)
+		audit_fault(auditor, TABLE_REGISTRATION, "more than %d phones have pass %u",
+		            (int)REGISTRATIONS_PER_PASS_MAX, row->pass_number);
+	if (row->since.v < 0)
+		audit_fault(auditor, TABLE_REGISTRATION, "a phone of pass %u has an impossible time",
+		            row->pass_number);
+	enum err err = registration_device_get(auditor->reader, auditor->account, row);
+	if (err && !audit_is_fault(err)) return err;
+	if (err)
+		audit_fault(auditor, TABLE_REGISTRATION, "a phone of pass %u is not found by its device",
+		            row->pass_number);
+	if ((err = audit_erased(auditor, TABLE_REGISTRATION, row->pass_number))) return err;
+	return judge_ended(auditor, row->pass_number);
+}
+
+static enum err audit_phones(struct auditor *auditor)
+{
+	struct audit_rows   rows = {.table = TABLE_REGISTRATION};
+	struct registration row;
+	enum err            err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (registration_read(rows.rest, rows.value, &row))
+			audit_fault(auditor, TABLE_REGISTRATION, "a row of a wrong form");
+		else if ((err = judge_registration(auditor, &row)))
+			return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_devices(struct auditor *auditor)
+{
+	struct audit_rows   rows = {.table = TABLE_REGISTRATION_DEVICE};
+	struct registration row;
+	enum err            err;
+	while (!(err = audit_row(auditor, &rows))) {
+		err = registration_device_read(rows.rest, &row);
+		if (!err) err = registration_get(auditor->reader, auditor->account, &row);
+		if (err && !audit_is_fault(err)) return err;
+		if (err)
+			audit_fault(auditor, TABLE_REGISTRATION_DEVICE,
+			            "a device leads to no phone of a pass");
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static void judge_due(struct auditor *auditor, const struct wallet_due *row)
+{
+	if (row->pass_number >= auditor->pass_count) {
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->pass_number);
+		return;
+	}
+	struct pass_seen *pass = &auditor->passes[row->pass_number];
+	pass->is_removal_due = true;
+	if (!(pass->hot_flags & HOT_BY_WALLET) || pass->phones)
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row->pass_number);
+}
+
+static enum err audit_due(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_WALLET_DUE};
+	struct wallet_due row;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (wallet_due_read(rows.row.key, rows.value, &row))
+			audit_fault(auditor, TABLE_WALLET_DUE, "a row of a wrong form");
+		else
+			judge_due(auditor, &row);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_registrations(struct auditor *auditor)
+{
+	enum err err = audit_phones(auditor);
+	if (!err) err = audit_devices(auditor);
+	if (!err) err = audit_due(auditor);
+	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
+		const struct pass_seen *pass = &auditor->passes[i];
+		if (!(pass->hot_flags & HOT_BY_WALLET)) continue;
+		if (pass->hot_status != PASS_ACTIVE)
+			audit_fault(auditor, TABLE_HOT, "pass %zu: in a wallet, and not active", i);
+		else if (!pass->phones && !pass->is_removal_due)
+			audit_fault(auditor, TABLE_HOT, "pass %zu: active in a wallet, and no phone has it",
+			            i);
+	}
+	return err;
+}

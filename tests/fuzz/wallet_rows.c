@@ -1,0 +1,39 @@
+/* The codecs of rows of phones, for the fuzz target of rows. */
+#include "tests/fuzz/wallet_rows.h"
+
+#include "store/registration.h"
+#include "store/wallet_due.h"
+#include "tests/fuzz/fuzz.h"
+
+void wallet_check_registration(struct scratch *s, struct account_id account, struct span bytes)
+{
+	struct supply       supply = {bytes};
+	struct span         key = supply_bytes(&supply, 28); /* behind the account */
+	struct span         value = supply_rest(&supply);
+	struct registration row, again;
+	uint8_t             packed_row[REGISTRATION_BYTES_MAX];
+	enum err            err = registration_device_read(key, &again);
+	must(err == OK || err == ERR_DAMAGED);
+	err = registration_read(key, value, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(span_equal(span_of(packed_row, registration_write(&row, packed_row)), value));
+	again = row;
+	must(registration_put(s->view, account, &row) == OK);
+	must(registration_get(s->view, account, &again) == OK && again.since.v == row.since.v);
+	must(registration_device_get(s->view, account, &row) == OK);
+	must(registration_del(s->view, account, &row) == OK);
+}
+
+void wallet_check_due(struct scratch *s, struct span bytes)
+{
+	struct supply     supply = {bytes};
+	struct span       key = supply_bytes(&supply, 15);
+	struct wallet_due row, again;
+	enum err          err = wallet_due_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(wallet_due_put(s->view, &row) == OK && wallet_due_get(s->view, &again) == OK);
+	must(again.due.v == row.due.v);
+}
