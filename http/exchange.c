@@ -40,6 +40,8 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->is_coded |= value.size && !is_caseless(value, "identity");
 		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
 			headers->if_none_match = value;
+		} else if (header->name == &H2O_TOKEN_IF_MODIFIED_SINCE->buf) {
+			headers->if_modified_since = value;
 		} else if (header->name == &H2O_TOKEN_USER_AGENT->buf) {
 			headers->user_agent = value;
 		} else if (header->name == &H2O_TOKEN_ACCEPT->buf) {

@@ -41,7 +41,7 @@ struct exchange {
 /* The headers of a request that are used; of size 0 if absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
-	struct span idempotency_key, if_none_match, user_agent;
+	struct span idempotency_key, if_none_match, if_modified_since, user_agent;
 	unsigned    authorizations, idempotency_keys; /* how many */
 	bool        takes_package;                    /* Accept names Apple's packages */
 	bool        is_coded;                         /* has a Content-Encoding other than `identity` */

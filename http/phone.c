@@ -8,6 +8,7 @@
 #include "http/answer.h"
 #include "http/no_route.h"
 #include "http/phone_parts.h"
+#include "http/wallet.h"
 #include "schemas/api/wallet.h"
 
 static const struct span nothing = {NULL, 0};
@@ -15,7 +16,7 @@ static const struct span nothing = {NULL, 0};
 /* A request, in the pool while a shard is asked whether there are wallets. */
 struct phone {
 	struct exchange *exchange; /* pending.on_reply gets the exchange alone */
-	struct span      authorization, body;
+	struct span      authorization, body, if_modified_since;
 	unsigned         authorizations;
 	bool             is_too_large; /* its body */
 };
@@ -28,6 +29,7 @@ struct named {
 	uint8_t           token[WALLET_TOKEN_BYTES]; /* of the link, by the serial number */
 };
 enum { AT_ACCOUNT, AT_DEVICE, AT_TYPE, AT_SERIAL };
+enum { AT_PASS_TYPE = 1, AT_PASS_SERIAL }; /* below /passes/ */
 
 /* Answers ------------------------------------------------------------------------------------------------- */
 
@@ -120,12 +122,12 @@ static enum err begin_call(struct exchange *exchange, const struct named *named,
 }
 
 /* Is it the token of the pass that the path names, in the account that it names? */
-static bool is_entitled(const struct phone *phone, struct named *named)
+static bool is_entitled(const struct phone *phone, struct named *named, struct span serial)
 {
 	const struct service *service = phone->exchange->thread->service;
 	struct account_id     account;
 	uint32_t              number;
-	bool is_pass = wallet_serial_read(&service->serials, named->text[AT_SERIAL], named->token) &&
+	bool                  is_pass = wallet_serial_read(&service->serials, serial, named->token) &&
 	               token_read(&service->tokens, named->token, &account, &number);
 	bool is_token = wallet_auth_is(&service->serials, named->token, phone_auth_of(phone->authorization));
 	return phone->authorizations == 1 && named->has_account && is_pass && is_token &&
@@ -138,7 +140,7 @@ static enum err ask_registration(const struct phone *phone, struct named *named)
 	bool             registers = exchange->route->message == MSG_WALLET_REGISTER;
 	struct span      push_token = nothing;
 	msgpack_packer   pk;
-	if (!is_entitled(phone, named)) return ERR_UNAUTHENTICATED;
+	if (!is_entitled(phone, named, named->text[AT_SERIAL])) return ERR_UNAUTHENTICATED;
 	if (phone->is_too_large) return ERR_PAYLOAD_TOO_LARGE;
 	if (!phone_device_is_good(named->text[AT_DEVICE])) return ERR_INVALID_REQUEST;
 	enum err err = registers
@@ -152,6 +154,39 @@ static enum err ask_registration(const struct phone *phone, struct named *named)
 	if (registers) pack_str(&pk, push_token);
 	exchange_send(exchange);
 	return OK;
+}
+
+static void refuse_pass(struct exchange *exchange, enum err err)
+{
+	if (is_of_nobody(err))
+		refuse_token(exchange);
+	else
+		answer_error(exchange, err, nothing, nothing);
+}
+
+/* The second since 1970 that an If-Modified-Since names; -1: none that can be read. */
+static int64_t since_of(struct span date)
+{
+	struct tm tm = {0};
+	if (date.size != H2O_TIMESTR_RFC1123_LEN ||
+	    h2o_time_parse_rfc1123((const char *)date.at, date.size, &tm))
+		return -1;
+	return timegm(&tm);
+}
+
+static enum err ask_pass(const struct phone *phone, struct named *named)
+{
+	struct exchange *exchange = phone->exchange;
+	struct call      head = {.has_account = true, .account = named->account};
+	struct span     *text = named->text;
+	if (!is_entitled(phone, named, text[AT_PASS_SERIAL])) return ERR_UNAUTHENTICATED;
+	const struct wallet_wish wish = {.account = text[AT_ACCOUNT],
+	                                 .type = text[AT_PASS_TYPE],
+	                                 .serial = text[AT_PASS_SERIAL],
+	                                 .token = named->token,
+	                                 .since_s = since_of(phone->if_modified_since),
+	                                 .refuse = refuse_pass};
+	return wallet_ask_pass(exchange, &head, &wish);
 }
 
 static enum err ask_list(const struct phone *phone, const struct named *named)
@@ -214,6 +249,7 @@ static enum err ask(const struct phone *phone, const struct route_match *match)
 		if (is_read && !named.has_account) return ERR_RESOURCE_NOT_FOUND;
 		return is_read ? ask_list(phone, &named) : ERR_INVALID_REQUEST;
 	case MSG_WALLET_PHONE_LOG: return ask_log(phone, &named);
+	case MSG_WALLET_PASS: return is_read ? ask_pass(phone, &named) : ERR_UNAUTHENTICATED;
 	default: return is_read ? ask_registration(phone, &named) : ERR_UNAUTHENTICATED;
 	}
 }
@@ -281,6 +317,7 @@ static enum err ask_marked(const struct phone *phone)
 	*exchange->phone = *phone;
 	exchange->phone->authorization = keep(exchange, phone->authorization);
 	exchange->phone->body = keep(exchange, phone->body);
+	exchange->phone->if_modified_since = keep(exchange, phone->if_modified_since);
 	exchange->pending.on_reply = on_marked;
 	enum err err = exchange_call(exchange, &head, &arguments);
 	if (err) return err;
@@ -297,6 +334,7 @@ void phone_begin(struct exchange *exchange, const struct request_headers *header
 	                            .authorization = headers->authorization,
 	                            .authorizations = headers->authorizations,
 	                            .body = connection_body(exchange->connection),
+	                            .if_modified_since = headers->if_modified_since,
 	                            .is_too_large = exchange->connection->refusal == ERR_PAYLOAD_TOO_LARGE};
 	if (atomic_load_explicit(&service->wallet_kinds, memory_order_relaxed) & WALLET_BIT(WALLET_APPLE)) {
 		go_on(&phone);

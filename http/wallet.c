@@ -13,7 +13,9 @@ enum { PIECES = 4 };
 
 /* An answer in the making, in the request's pool. */
 struct wallet_answer {
-	struct span          token;
+	struct span          text; /* of the token, in the page's address; size 0: a phone asks */
+	uint8_t              token[TOKEN_BYTES];
+	struct wallet_wish   wish; /* of a phone */
 	wallet_or_else       or_else;
 	bool                 asked_again;
 	struct package_reply reply;  /* its bytes are in the pool, too */
@@ -27,7 +29,30 @@ static void on_dispose(void *memory)
 	kit_leave(&answer->kit);
 }
 
+static bool is_for_phone(const struct exchange *exchange)
+{
+	return exchange->wallet->wish.refuse;
+}
+
+static void refuse(struct exchange *exchange, enum err err)
+{
+	if (is_for_phone(exchange))
+		exchange->wallet->wish.refuse(exchange, err);
+	else
+		page_refuse(exchange, err);
+}
+
 /* ---- the answer ---- */
+
+static void add_modified(struct exchange *exchange, uint32_t second)
+{
+	char      text[H2O_TIMESTR_RFC1123_LEN + 1];
+	time_t    at = second;
+	struct tm tm;
+	gmtime_r(&at, &tm);
+	h2o_time2str_rfc1123(text, &tm);
+	answer_header(exchange, "Last-Modified", span_of(text, H2O_TIMESTR_RFC1123_LEN));
+}
 
 static void add_headers(struct exchange *exchange)
 {
@@ -37,6 +62,7 @@ static void add_headers(struct exchange *exchange)
 	};
 	page_headers(exchange, headers, sizeof headers / sizeof *headers);
 	if (exchange->wallet->or_else) answer_header(exchange, "Vary", span_str(WALLET_VARY));
+	if (exchange->wallet->reply.modified_s) add_modified(exchange, exchange->wallet->reply.modified_s);
 }
 
 static h2o_iovec_t copy(struct exchange *exchange, const struct buffer *bytes)
@@ -63,7 +89,7 @@ static void send_package(struct exchange *exchange)
 	buffer_free(&between);
 	buffer_free(&behind);
 	if (!is_whole) {
-		page_refuse(exchange, ERR_NO_MEMORY);
+		refuse(exchange, ERR_NO_MEMORY);
 		return;
 	}
 	add_headers(exchange);
@@ -75,8 +101,11 @@ static void send_package(struct exchange *exchange)
 static void refuse_call(struct exchange *exchange, enum err err)
 {
 	pending_forget(&exchange->pending);
-	page_refuse(exchange, err);
+	refuse(exchange, err);
 }
+
+/* Asks once more, as before. */
+static enum err ask(struct exchange *exchange, struct call *head);
 
 static bool take_part(struct wallet_answer *answer, const msgpack_object *payload)
 {
@@ -99,8 +128,8 @@ static void on_kit(struct pending *pending, const struct reply *reply)
 		struct call head = {.has_account = true, .account = exchange->account};
 		kit_leave(&answer->kit);
 		answer->asked_again = true;
-		enum err err = wallet_ask_package(exchange, &head, answer->token, answer->or_else);
-		if (err) page_refuse(exchange, err);
+		enum err err = ask(exchange, &head);
+		if (err) refuse(exchange, err);
 		return;
 	}
 	if (reply->err) {
@@ -113,7 +142,7 @@ static void on_kit(struct pending *pending, const struct reply *reply)
 	}
 	if (more) return;
 	if (answer->filled != answer->kit->is.local_size + answer->kit->is.central_size) {
-		page_refuse(exchange, ERR_MALFORMED);
+		refuse(exchange, ERR_MALFORMED);
 		return;
 	}
 	kits_add(exchange->thread->service->kits, answer->kit);
@@ -132,7 +161,7 @@ static enum err ask_kit(struct exchange *exchange)
 	if (err) return err;
 	msgpack_packer pk = buffer_packer(arguments);
 	msgpack_pack_array(&pk, ARGS_WALLET_KIT);
-	pack_str(&pk, answer->token);
+	pack_bin(&pk, span_of(answer->token, sizeof answer->token));
 	pack_bin(&pk, span_of(answer->reply.kit.hash, SHA256_BYTES));
 	exchange_send(exchange);
 	return OK;
@@ -169,7 +198,7 @@ static enum err answer_as_ever(struct exchange *exchange)
 {
 	struct call head = {.has_account = true, .account = exchange->account};
 	if (exchange->wallet->or_else)
-		return exchange->wallet->or_else(exchange, &head, exchange->wallet->token);
+		return exchange->wallet->or_else(exchange, &head, exchange->wallet->text);
 	exchange->route = route_row(ROUTE_PASS_IMAGE);
 	return ERR_RESOURCE_NOT_FOUND;
 }
@@ -192,23 +221,84 @@ static void on_package(struct pending *pending, const struct reply *reply)
 		page_refuse_as(exchange, 403);
 }
 
+/* A phone's answer: of fates but these two there are none, or they are errors. */
+static void on_pass(struct pending *pending, const struct reply *reply)
+{
+	struct exchange     *exchange = (struct exchange *)pending;
+	struct package_reply package = {.fate = PACKAGE_LATER};
+	enum err             err = reply->err ? reply->err : package_reply_open(reply->payload, &package);
+	exchange_heard(exchange, reply);
+	if (!err && package.fate == PACKAGE_MADE) err = take_package(exchange, &package);
+	if (!err && package.fate == PACKAGE_LATER) err = ERR_OVERLOADED;
+	if (!err && package.fate == PACKAGE_OFF) err = ERR_ROUTE_NOT_FOUND;
+	if (err)
+		refuse(exchange, err);
+	else if (package.fate != PACKAGE_MADE)
+		answer_empty(exchange, 304);
+}
+
+static void pack_package(const struct wallet_answer *answer, struct buffer *arguments)
+{
+	msgpack_packer pk = buffer_packer(arguments);
+	msgpack_pack_array(&pk, ARGS_WALLET_PACKAGE);
+	pack_str(&pk, answer->text);
+}
+
+static void pack_pass(const struct wallet_answer *answer, struct buffer *arguments)
+{
+	const struct wallet_wish *wish = &answer->wish;
+	msgpack_packer            pk = buffer_packer(arguments);
+	msgpack_pack_array(&pk, ARGS_WALLET_PASS);
+	pack_str(&pk, wish->account);
+	pack_str(&pk, wish->type);
+	pack_str(&pk, wish->serial);
+	pack_bin(&pk, span_of(answer->token, sizeof answer->token));
+	if (wish->since_s < 0)
+		msgpack_pack_nil(&pk);
+	else
+		msgpack_pack_int64(&pk, wish->since_s);
+}
+
+static enum err ask(struct exchange *exchange, struct call *head)
+{
+	bool           for_phone = is_for_phone(exchange);
+	struct buffer *arguments;
+	head->message = for_phone ? MSG_WALLET_PASS : MSG_WALLET_PACKAGE;
+	exchange->pending.on_reply = for_phone ? on_pass : on_package;
+	enum err err = exchange_call(exchange, head, &arguments);
+	if (err) return err;
+	(for_phone ? pack_pass : pack_package)(exchange->wallet, arguments);
+	exchange_send(exchange);
+	return OK;
+}
+
+static struct wallet_answer *answer_new(struct exchange *exchange)
+{
+	exchange->wallet = h2o_mem_alloc_shared(&exchange->req->pool, sizeof *exchange->wallet, on_dispose);
+	*exchange->wallet = (struct wallet_answer){.or_else = NULL};
+	return exchange->wallet;
+}
+
 enum err wallet_ask_package(struct exchange *exchange, const struct call *account, struct span token,
                             wallet_or_else or_else)
 {
-	struct call    head = *account;
-	struct buffer *arguments;
-	if (!exchange->wallet) {
-		exchange->wallet = h2o_mem_alloc_shared(&exchange->req->pool, sizeof *exchange->wallet,
-		                                        on_dispose);
-		*exchange->wallet = (struct wallet_answer){.token = token, .or_else = or_else};
-	}
-	head.message = MSG_WALLET_PACKAGE;
-	exchange->pending.on_reply = on_package;
-	enum err err = exchange_call(exchange, &head, &arguments);
-	if (err) return err;
-	msgpack_packer pk = buffer_packer(arguments);
-	msgpack_pack_array(&pk, ARGS_WALLET_PACKAGE);
-	pack_str(&pk, token);
-	exchange_send(exchange);
-	return OK;
+	struct call           head = *account;
+	struct wallet_answer *answer = answer_new(exchange);
+	answer->text = token;
+	answer->or_else = or_else;
+	if (!token_text_read(token, answer->token)) return ERR_RESOURCE_NOT_FOUND;
+	return ask(exchange, &head);
+}
+
+enum err wallet_ask_pass(struct exchange *exchange, const struct call *account,
+                         const struct wallet_wish *wish)
+{
+	struct call           head = *account;
+	struct wallet_answer *answer = answer_new(exchange);
+	answer->wish = *wish;
+	answer->wish.account = keep(exchange, wish->account);
+	answer->wish.type = keep(exchange, wish->type);
+	answer->wish.serial = keep(exchange, wish->serial);
+	memcpy(answer->token, wish->token, sizeof answer->token);
+	return ask(exchange, &head);
 }

@@ -1,7 +1,7 @@
-/* The reply to WALLET_PACKAGE, written and read by position. It comes from a peer: sizes are range-checked here. */
+/* The reply to WALLET_PACKAGE and WALLET_PASS, written and read by position. It comes from a peer: sizes are range-checked here. */
 #include "schemas/wallet/package_reply.h"
 
-enum { ITEMS = 8, ITEMS_REFUSED = 1 };
+enum { ITEMS = 9, ITEMS_REFUSED = 1 };
 
 void package_reply_pack(const struct package_reply *reply, struct buffer *out)
 {
@@ -17,6 +17,7 @@ void package_reply_pack(const struct package_reply *reply, struct buffer *out)
 	pack_bin(&pk, reply->own.pass_json);
 	pack_bin(&pk, reply->own.manifest);
 	pack_bin(&pk, reply->own.signature);
+	msgpack_pack_uint32(&pk, reply->modified_s);
 }
 
 static bool take_number(const msgpack_object *item, uint32_t most, uint32_t *number)
@@ -42,7 +43,8 @@ static bool take_package(const msgpack_object *items, struct package_reply *repl
 	       take_number(&items[3], PACKAGE_KIT_BYTES_MAX, &reply->kit.local_size) &&
 	       take_number(&items[4], PACKAGE_KIT_BYTES_MAX, &reply->kit.central_size) &&
 	       take_bytes(&items[5], &reply->own.pass_json) && take_bytes(&items[6], &reply->own.manifest) &&
-	       take_bytes(&items[7], &reply->own.signature);
+	       take_bytes(&items[7], &reply->own.signature) &&
+	       take_number(&items[8], UINT32_MAX, &reply->modified_s);
 }
 
 enum err package_reply_open(const msgpack_object *payload, struct package_reply *reply)

@@ -66,6 +66,12 @@ class Phone:
         headers = {"Authorization": f"ApplePass {held.token if token is None else token}"}
         return self.client.delete(self.place(held.serial), headers=headers)
 
+    def fetch(self, held, since=None, token=None, **options):
+        headers = {"Authorization": f"ApplePass {held.token if token is None else token}"}
+        if since is not None:
+            headers["If-Modified-Since"] = since
+        return self.client.get(self.path("passes", self.pass_type, held.serial), headers=headers, **options)
+
     def ask(self, tag=None):
         return self.client.get(self.place() + (f"?passesUpdatedSince={quote(tag)}" if tag is not None else ""))
 

@@ -31,14 +31,16 @@ static enum err opened(struct package_reply *reply)
 static struct package_reply made = {
     .fate = PACKAGE_MADE,
     .kit = {.hash = {1, 2, 3}, .count = 3, .local_size = 1000, .central_size = 200},
-    .own = {{(const uint8_t *)"{}", 2}, {(const uint8_t *)"[]", 2}, {(const uint8_t *)"x", 1}}};
+    .own = {{(const uint8_t *)"{}", 2}, {(const uint8_t *)"[]", 2}, {(const uint8_t *)"x", 1}},
+    .modified_s = 1234567890};
 
 Test(wallet_reply, is_read_as_it_was_written)
 {
 	struct package_reply got;
 	package_reply_pack(&made, &bytes);
 	cr_assert_eq(opened(&got), OK);
-	cr_expect(got.fate == PACKAGE_MADE && !memcmp(&got.kit, &made.kit, sizeof made.kit));
+	cr_expect(got.fate == PACKAGE_MADE && !memcmp(&got.kit, &made.kit, sizeof made.kit) &&
+	          got.modified_s == made.modified_s);
 	cr_expect(span_is(got.own.pass_json, "{}") && span_is(got.own.manifest, "[]") &&
 	          span_is(got.own.signature, "x"));
 	for (unsigned fate = PACKAGE_MADE + 1; fate < PACKAGE_FATES; fate++) {
@@ -62,7 +64,7 @@ Test(wallet_reply, other_forms_are_refused)
 	cr_expect_eq(opened(&got), ERR_MALFORMED);
 	static const struct span bad[] = {
 	    {(const uint8_t *)"\x90", 1},     {(const uint8_t *)"\xc0", 1},
-	    {(const uint8_t *)"\x91\x00", 2}, {(const uint8_t *)"\x91\x04", 2},
+	    {(const uint8_t *)"\x91\x00", 2}, {(const uint8_t *)"\x91\x06", 2},
 	    {(const uint8_t *)"\x91\xff", 2}, {(const uint8_t *)"\x92\x01\xc0", 3},
 	    {(const uint8_t *)"\x05", 1}};
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -54,8 +54,8 @@ enum err draft_begin(struct request *request, struct draft *draft)
 	const struct wallet_settings *settings;
 	const struct account         *account = request->account;
 	uint32_t template = draft->pass.now.template;
-	enum err err = wallet_credential_now(request->view, account->id, WALLET_APPLE, &draft->credential);
-	if (err || (err = pass_template(request, &draft->pass.now, &draft->template))) return err;
+	enum err err = pass_template(request, &draft->pass.now, &draft->template);
+	if (err) return err;
 	if ((err = account_template_wallet(account, request->view, template, &draft->room, &settings)))
 		return err;
 	fill(request, draft, settings);

@@ -18,7 +18,7 @@ struct draft {
 	char                     service_url[SERVICE_URL_TEXT];
 };
 
-/* Fills in all but pass and body, which are given. Errors: ERR_NOT_FOUND: no credential makes passes of the account. */
+/* Fills in all but pass, body and credential, which are given. Errors: as view.h. */
 must_check enum err draft_begin(struct request *request, struct draft *draft);
 
 /* The package's own files, as they live in `out` and in the signer. On the signer's thread. Errors: as signer_sign(). */

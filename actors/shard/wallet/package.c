@@ -76,10 +76,12 @@ static enum err send_kit(struct outcome *outcome, struct span kit)
 enum err on_WALLET_KIT(struct request *request, struct outcome *outcome)
 {
 	struct span   hash = arg_span(&request->args[ARG_WALLET_KIT_hash]);
-	struct draft  draft;
+	struct span   token = arg_span(&request->args[ARG_WALLET_KIT_token]);
+	struct draft  draft = {.credential = {.number = 0}}; /* nothing is signed */
 	struct buffer kit = {0};
-	enum err      err = open_draft(request, &request->args[ARG_WALLET_KIT_token], &draft);
-	if (err) return err;
+	if (!is_on(request)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = pass_of_token_bytes(request, token.at, &draft.pass, &draft.body);
+	if (err || (err = draft_begin(request, &draft))) return err;
 	if (!span_equal(hash, span_of(draft.kit.is.hash, SHA256_BYTES))) return ERR_RESOURCE_NOT_FOUND;
 	if (!(err = draft_kit_write(&draft.kit, &kit))) err = send_kit(outcome, buffer_span(&kit));
 	buffer_free(&kit);

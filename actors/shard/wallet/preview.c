@@ -118,11 +118,12 @@ enum err on_WALLET_PREVIEW(struct request *request, struct outcome *outcome)
 	                                &draft.pass);
 	if (!err) err = pass_body(request, &draft.pass, &draft.body);
 	if (err) return err;
-	err = draft_begin(request, &draft);
+	err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &draft.credential);
 	if (err == ERR_NOT_FOUND) {
 		warn(&warnings, "No Apple credential serves the account.");
 		err = OK;
-	} else if (!err && !(err = warn_of_all(request, &draft, &warnings))) {
+	} else if (!err && !(err = draft_begin(request, &draft)) &&
+	           !(err = warn_of_all(request, &draft, &warnings))) {
 		err = preview(request, outcome, &draft, &pass_json);
 	}
 	if (!err && warnings.texts.failed) err = ERR_NO_MEMORY;

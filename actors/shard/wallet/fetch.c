@@ -1,0 +1,67 @@
+/* WALLET_PASS: a phone asks for the pass that it has, as it is now. The package is of the pass type in its path; an ended pass
+ * is void. */
+#include "actors/shard/wallet/draft.h"
+#include "actors/shard/wallet/phone.h"
+#include "schemas/api/wallet.h"
+#include "schemas/wallet/package_reply.h"
+
+/* Errors: ERR_UNAUTHENTICATED: the phone may not have it. */
+static enum err open_draft(struct request *request, struct draft *draft)
+{
+	const msgpack_object *args = request->args;
+	struct span           type = arg_span(&args[ARG_WALLET_PASS_type]);
+	struct span           token = arg_span(&args[ARG_WALLET_PASS_token]);
+	enum err              err = pass_of_token_bytes(request, token.at, &draft->pass, &draft->body);
+	if (err) return err == ERR_RESOURCE_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+	if ((err = phone_may_have(request, &draft->pass))) return err;
+	err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, wallet_number(type),
+	                           &draft->credential);
+	if (err == ERR_NOT_FOUND || (!err && !span_equal(draft->credential.name, type)))
+		return ERR_UNAUTHENTICATED;
+	return err ? err : draft_begin(request, draft);
+}
+
+/* The second in which what the phone shows changed last. */
+static enum err changed_s(struct request *request, const struct draft *draft, int64_t *second)
+{
+	uint32_t look;
+	wall_us  shown;
+	enum err err = account_template_look(request->account, request->view, draft->pass.now.template, &look,
+	                                     &shown);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	const wall_us updated = draft->pass.now.updated;
+	*second = (updated.v > shown.v ? updated.v : shown.v) / US_PER_SEC;
+	return OK;
+}
+
+/* Last-Modified counts seconds, and a pass may change again within one. So what is sent is at most the second before now: a
+ * phone that comes back with it gets what came in that second, too. */
+static enum err sign(struct request *request, struct draft *draft, struct buffer *pass_json,
+                     struct package_reply *reply)
+{
+	const msgpack_object *since = &request->args[ARG_WALLET_PASS_since];
+	const int64_t         before_now = request->now.v / US_PER_SEC - 1;
+	int64_t               changed;
+	enum err              err = changed_s(request, draft, &changed);
+	if (err) return err;
+	reply->fate = wallet_credential_ended(&draft->credential, request->now) ? PACKAGE_LATER
+	                                                                        : PACKAGE_MADE;
+	if (arg_present(since) && arg_integer(since, 0) >= changed) reply->fate = PACKAGE_SAME;
+	if (reply->fate != PACKAGE_MADE) return OK;
+	reply->kit = draft->kit.is;
+	reply->modified_s = (uint32_t)(changed < before_now ? changed : before_now);
+	return draft_sign(request, draft, pass_json, &reply->own);
+}
+
+enum err on_WALLET_PASS(struct request *request, struct outcome *outcome)
+{
+	struct draft         draft;
+	struct package_reply reply = {.fate = PACKAGE_OFF};
+	struct buffer        pass_json = {0};
+	enum err             err = OK;
+	if (wallet_is_on(&request->account->row, WALLET_APPLE) && !(err = open_draft(request, &draft)))
+		err = sign(request, &draft, &pass_json, &reply);
+	if (!err) package_reply_pack(&reply, outcome->payload);
+	buffer_free(&pass_json);
+	return err;
+}
