@@ -174,12 +174,20 @@ def test_verify_finds_a_wrong_key(kept, moved):
     assert places.difference(before, places.tree(moved.data)) == []
 
 
+def replace_key(service, key):
+    """At once, since a restarted process may be reading the file."""
+    fresh = key_of(service).with_suffix(".new")
+    fresh.write_bytes(key)
+    fresh.chmod(0o600)
+    fresh.replace(key_of(service))
+
+
 def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
     """A restarted process does not start, a backup is refused, and verify reports the key. With the right key all of
     them succeed."""
     moved.start()
     moved.expect_log("event=died|code=OTHER_KEY")
-    key_of(moved).write_bytes(secrets.token_bytes(32))
+    replace_key(moved, secrets.token_bytes(32))
     with pytest.raises(CliError) as refused:
         moved.cli("backup", tmp_path / "backup")
     assert refused.value.code == "OTHER_KEY" and "master.key" in refused.value.message
@@ -190,11 +198,11 @@ def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
         before = len(moved.log_lines())
         old = moved.signal(role, 0, signal.SIGKILL)
         wait_for(lambda: any("master_key_unusable" in line for line in moved.log_lines()[before:]), 10, f"the next {role} to refuse")
-        key_of(moved).write_bytes(kept.key)
+        replace_key(moved, kept.key)
         moved.await_successor(role, 0, old)
         assert kept.holds(moved)
-        key_of(moved).write_bytes(secrets.token_bytes(32))
-    key_of(moved).write_bytes(kept.key)
+        replace_key(moved, secrets.token_bytes(32))
+    replace_key(moved, kept.key)
     assert moved.cli("backup", tmp_path / "backup") == {} and moved.cli("verify")["ok"] is True
 
 

@@ -5,6 +5,7 @@ lock file and the directory for sockets that a start creates first.
 """
 import errno
 import os
+import re
 import resource
 import shutil
 import signal
@@ -263,7 +264,7 @@ def damages(data):
     identity = data / "identity"
     return {
         "identity": lambda: places.flip(identity, 30),
-        "version": lambda: identity.write_text(identity.read_text().replace("stampede-data=5", "stampede-data=9")),
+        "version": lambda: identity.write_text(re.sub("^stampede-data=[0-9]+", "stampede-data=99", identity.read_text())),
         "no key": lambda: (data / "master.key").unlink(),
         "another key": lambda: (data / "master.key").write_bytes(bytes(32)),
         "short key": lambda: os.truncate(data / "master.key", 31),

@@ -9,15 +9,14 @@ from history import statuses_of
 from hooks import subscribe
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop, path_of, template_file
-from wallets import Apple
 
 MINUTE = 60
 DAY = 24 * 60 * MINUTE
 
 
-@pytest.fixture(scope="module")
-def apple(tmp_path_factory):
-    return Apple(tmp_path_factory.mktemp("apple"))
+@pytest.fixture
+def service(service_of_wallets):
+    return service_of_wallets
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def with_wallet(shop, options):
 
 @pytest.fixture
 def issuer(shop, options):
-    """An account with Apple's wallet, on the shared service."""
+    """An account with Apple's wallet."""
     return with_wallet(shop, options)
 
 
