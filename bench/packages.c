@@ -42,10 +42,13 @@ static double cpu_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Takes the certificate. The bytes are the caller's. */
 static struct span der_of_certificate(X509 *certificate)
 {
 	uint8_t *der = NULL;
 	int      size = i2d_X509(certificate, &der);
+	must(size > 0);
+	X509_free(certificate);
 	return span_of(der, (size_t)size);
 }
 
@@ -70,12 +73,16 @@ static void begin(void)
 	EVP_PKEY         *key = EVP_RSA_gen(2048);
 	uint8_t          *der = NULL;
 	int               size = i2d_PrivateKey(key, &der);
+	struct span       certificate = der_of_certificate(certify(key, "pass.example.bench"));
+	struct span       issuer = der_of_certificate(certify(key, "Imitated WWDR"));
 	must(!json_parse(span_str(file), &arena, &json));
 	must(!wallet_template_read(json, &template, &settings, &fault));
-	must(!wallet_signer_open(der_of_certificate(certify(key, "pass.example.bench")),
-	                         span_of(der, (size_t)size),
-	                         der_of_certificate(certify(key, "Imitated WWDR")), &signer));
+	must(!wallet_signer_open(certificate, span_of(der, (size_t)size), issuer, &signer));
+	OPENSSL_free((void *)certificate.at);
+	OPENSSL_free((void *)issuer.at);
+	OPENSSL_free(der);
 	plain = EVP_PKEY_CTX_new(key, NULL);
+	EVP_PKEY_free(key);
 	must(plain && EVP_PKEY_sign_init(plain) == 1);
 	must(EVP_PKEY_CTX_set_rsa_padding(plain, RSA_PKCS1_PADDING) == 1);
 	must(EVP_PKEY_CTX_set_signature_md(plain, EVP_sha256()) == 1);

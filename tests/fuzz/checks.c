@@ -10,13 +10,14 @@ static struct arena arena;
 
 void check_page(const struct ask *ask, const struct reply *reply)
 {
-	struct pass_view   shown;
-	struct buffer      html = {0};
-	struct card_hashes hashes;
+	const struct card_reader reader = {.link = span_str("token")};
+	struct pass_view         shown;
+	struct buffer            html = {0};
+	struct card_hashes       hashes;
 	if (reply->err) return;
 	must(ask->token_account == ask->account);
 	must(pass_view_open(reply->payload, &shown) == OK);
-	must(card_render(&shown, span_str("token"), &arena, &html, &hashes) == OK);
+	must(card_render(&shown, &reader, &arena, &html, &hashes) == OK);
 	buffer_free(&html);
 	arena_reset(&arena);
 }

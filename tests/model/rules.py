@@ -2,7 +2,7 @@
 import json
 
 from entitlements import assign, may_be_assigned, near_an_end
-from hooks import KINDS
+from hooks import RULE_KINDS
 from lists import page, paging, paging_faults, query_of
 from notifications import notify
 from passes import MOST, NOT_FOUND
@@ -10,7 +10,7 @@ from templates import there
 from values import Hole, Spaced
 from world import Ask, Body, Error, Line, Printed, operation
 
-EVENTS = [*KINDS, "scan.created"]  # twice as often: it has more conditions
+EVENTS = [*RULE_KINDS, "scan.created"]  # twice as often: it has more conditions
 ACTIVE_MAX = 12  # fewer than the service allows
 
 

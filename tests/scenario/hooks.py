@@ -5,7 +5,8 @@ from itertools import count
 from harness import ROOT
 
 HOOKS = "/v1/webhook-subscriptions"
-KINDS = re.findall(r'^E\(\w+, "([^"]+)"', (ROOT / "schemas/events.def").read_text(), re.M)  # of events
+EVENTS = re.findall(r'^E\(\w+, "([^"]+)", \w+, (\w+)\)', (ROOT / "schemas/events.def").read_text(), re.M)
+KINDS, RULE_KINDS = [kind for kind, _ in EVENTS], [kind for kind, rules in EVENTS if rules == "RULES"]
 _number = count(1)
 
 
