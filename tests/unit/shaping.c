@@ -49,6 +49,7 @@ static const uint8_t *next(struct span after, bool *again)
 	cr_assert_eq(ask(MSG_SHAPE_NEXT, args), OK);
 	*again = false;
 	if (!payload.size) return NULL;
+	msgpack_unpacked_destroy(&unpacked); /* of the answer before */
 	msgpack_unpacked_init(&unpacked);
 	cr_assert_eq(msgpack_unpack_next(&unpacked, (const char *)payload.at, payload.size, NULL),
 	             MSGPACK_UNPACK_SUCCESS);

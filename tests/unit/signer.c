@@ -17,9 +17,13 @@ static void begin(void)
 	cr_assert_eq(signer_open(&signer), OK);
 }
 
+static void forget_kept(void);
+
 static void end(void)
 {
 	signer_close(&signer);
+	forget_kept();
+	chain_end();
 	buffer_free(&out);
 	buffer_free(&room);
 }
@@ -104,6 +108,25 @@ static struct span der_of_key(EVP_PKEY *key)
 	return span_of(der, (size_t)size);
 }
 
+/* What credentials point to, until a test ends. */
+static struct span   ders[16];
+static struct buffer seals[4];
+static unsigned      der_count, seal_count;
+
+static struct span kept(struct span der)
+{
+	must(der_count < sizeof ders / sizeof *ders);
+	return ders[der_count++] = der;
+}
+
+static void forget_kept(void)
+{
+	while (der_count)
+		OPENSSL_free((void *)ders[--der_count].at);
+	while (seal_count)
+		buffer_free(&seals[--seal_count]);
+}
+
 /* A credential of a pass type with a key of its own. */
 static void issue(struct wallet_credential *credential, uint64_t number, uint32_t generation)
 {
@@ -118,13 +141,16 @@ static void issue(struct wallet_credential *credential, uint64_t number, uint32_
 	X509               *pass = make_certificate(key, &own);
 	*credential = (struct wallet_credential){
 	    .kind = WALLET_APPLE, .number = number, .generation = generation};
-	credential->certificate = der_of_certificate(pass);
-	credential->issuer = der_of_certificate(wwdr);
-	struct wallet_keys keys = {.key = der_of_key(key)};
+	credential->certificate = kept(der_of_certificate(pass));
+	credential->issuer = kept(der_of_certificate(wwdr));
+	struct wallet_keys keys = {.key = kept(der_of_key(key))};
 	struct wallet_seal whose = {credential->account, credential->kind, number, generation};
-	struct buffer      sealed = {0};
-	cr_assert_eq(wallet_seal(wallet_key, nonce, &whose, &keys, &sealed), OK);
-	credential->sealed = buffer_span(&sealed); /* lives until the test ends, like the rest */
+	must(seal_count < sizeof seals / sizeof *seals);
+	struct buffer *sealed = &seals[seal_count++];
+	cr_assert_eq(wallet_seal(wallet_key, nonce, &whose, &keys, sealed), OK);
+	credential->sealed = buffer_span(sealed);
+	EVP_PKEY_free(above);
+	EVP_PKEY_free(key);
 }
 
 static enum err sign(const struct wallet_credential *credential)
