@@ -3,8 +3,6 @@
 
 #include "http/guard.h"
 
-#include <strings.h>
-
 /* The text up to a separator outside of quotes; *rest: what follows that. */
 static struct span cut(struct span text, char separator, struct span *rest)
 {
@@ -25,11 +23,6 @@ static struct span cut(struct span text, char separator, struct span *rest)
 	return guard_trim(span_of(text.at, i));
 }
 
-static bool is_caseless(struct span text, const char *other)
-{
-	return text.size == strlen(other) && !strncasecmp((const char *)text.at, other, text.size);
-}
-
 /* "q=0", "Q=0.000" */
 static bool is_zero_weight(struct span parameter)
 {
@@ -43,7 +36,7 @@ bool accept_names(struct span accept, const char *type)
 {
 	while (accept.size) {
 		struct span range = cut(accept, ',', &accept);
-		bool        is_named = is_caseless(cut(range, ';', &range), type);
+		bool        is_named = span_is_caseless(cut(range, ';', &range), type);
 		while (is_named && range.size)
 			is_named = !is_zero_weight(cut(range, ';', &range));
 		if (is_named) return true;

@@ -19,11 +19,6 @@ static bool name_is(const h2o_iovec_t *name, const char *text, size_t size)
 	return name->len == size && memcmp(name->base, text, size) == 0;
 }
 
-static bool is_caseless(struct span text, const char *other)
-{
-	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
-}
-
 /* h2o has lower-cased the names and made known names tokens, which compare by address. It leaves blanks after a value. */
 static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 {
@@ -37,7 +32,7 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 		} else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
 			headers->content_type = value;
 		} else if (header->name == &H2O_TOKEN_CONTENT_ENCODING->buf) {
-			headers->is_coded |= value.size && !is_caseless(value, "identity");
+			headers->is_coded |= value.size && !span_is_caseless(value, "identity");
 		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
 			headers->if_none_match = value;
 		} else if (header->name == &H2O_TOKEN_IF_MODIFIED_SINCE->buf) {
@@ -57,6 +52,11 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->preflight_method = value;
 		}
 	}
+}
+
+struct span exchange_keep(struct exchange *exchange, struct span bytes)
+{
+	return span_of_iovec(h2o_strdup(&exchange->req->pool, (const char *)bytes.at, bytes.size));
 }
 
 /* A random start and an odd stride: the numbers look unrelated and repeat after 2^64. */

@@ -70,11 +70,6 @@ static bool is_printable(struct span target)
 	return true;
 }
 
-static bool is_caseless(struct span text, const char *other)
-{
-	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
-}
-
 static size_t find(struct span text, const char *any)
 {
 	size_t at = 0;
@@ -120,7 +115,8 @@ static enum cause measure_authority(struct span target, size_t *size)
 	if (target.size && target.at[0] == '/') return CAUSE_NONE;
 	for (unsigned i = 0; i < sizeof schemes / sizeof *schemes; i++) {
 		size_t scheme = strlen(schemes[i]);
-		if (target.size < scheme || !is_caseless(span_of(target.at, scheme), schemes[i])) continue;
+		if (target.size < scheme || !span_is_caseless(span_of(target.at, scheme), schemes[i]))
+			continue;
 		struct span rest = span_of(target.at + scheme, target.size - scheme);
 		rest.size = find(rest, "/?");
 		*size = scheme + rest.size;
@@ -236,29 +232,30 @@ static enum err take_field(struct head *head, struct span line)
 	head->reason.least = head->headers + 1;
 	if (cause) return refuse(head, cause, name);
 	if (++head->headers > HEADERS_MAX) return refuse_beyond(head, CAUSE_HEADERS_MANY, HEADERS_MAX);
-	if (is_caseless(name, "host")) {
+	if (span_is_caseless(name, "host")) {
 		/* A name or address and an optional port, without characters that a proxy could take for the end
 		 * of the host. Some clients without a name send an empty value; it is allowed. */
 		head->hosts++;
 		return is_made_of(value, HOST) ? OK : refuse(head, CAUSE_HOST_FORM, nothing);
 	}
-	if (is_caseless(name, "content-length")) {
+	if (span_is_caseless(name, "content-length")) {
 		head->lengths++;
 		hide(head, head->line);
 		return take_length(head, value);
 	}
-	if (is_caseless(name, "transfer-encoding")) {
+	if (span_is_caseless(name, "transfer-encoding")) {
 		head->encodings++;
 		hide(head, head->line);
-		head->chunked = is_caseless(value, "chunked");
+		head->chunked = span_is_caseless(value, "chunked");
 		return head->chunked ? OK : refuse(head, CAUSE_CODING_OTHER, nothing);
 	}
-	if (is_caseless(name, "expect")) {
+	if (span_is_caseless(name, "expect")) {
 		head->expectations++;
 		hide(head, head->line);
-		return is_caseless(value, "100-continue") ? OK : refuse(head, CAUSE_EXPECT_OTHER, nothing);
+		return span_is_caseless(value, "100-continue") ? OK
+		                                               : refuse(head, CAUSE_EXPECT_OTHER, nothing);
 	}
-	if (is_caseless(name, "authorization")) {
+	if (span_is_caseless(name, "authorization")) {
 		head->authorizations++;
 		head->authorization_at = (uint16_t)(head->line + (size_t)(value.at - line.at));
 		head->authorization_size = (uint16_t)value.size;

@@ -9,6 +9,7 @@
 #include "http/no_route.h"
 #include "http/phone_parts.h"
 #include "http/wallet.h"
+#include "http/wallet_site.h"
 #include "schemas/api/wallet.h"
 
 static const struct span nothing = {NULL, 0};
@@ -284,63 +285,42 @@ static void go_on(const struct phone *phone)
 
 /* Wallets ------------------------------------------------------------------------------------------------- */
 
-static void on_marked(struct pending *pending, const struct reply *reply)
+static void on_kinds(struct pending *pending, const struct reply *reply)
 {
 	struct exchange *exchange = (struct exchange *)pending;
-	unsigned         kinds = reply->err ? 0 : (unsigned)arg_integer(reply->payload, 0);
-	exchange_heard(exchange, reply);
-	exchange->has_account = false;
-	if (reply->err) {
+	unsigned         kinds = wallet_kinds_of(exchange, reply);
+	if (reply->err)
 		answer_error(exchange, reply->err, nothing, nothing);
-	} else if (kinds & WALLET_BIT(WALLET_APPLE)) {
-		atomic_fetch_or_explicit(&exchange->thread->service->wallet_kinds, kinds,
-		                         memory_order_relaxed);
+	else if (kinds & WALLET_BIT(WALLET_APPLE))
 		go_on(exchange->phone);
-	} else {
+	else
 		no_route_answer(exchange, ERR_ROUTE_NOT_FOUND);
-	}
 }
 
-static struct span keep(struct exchange *exchange, struct span bytes)
-{
-	h2o_iovec_t kept = h2o_strdup(&exchange->req->pool, (const char *)bytes.at, bytes.size);
-	return span_of(kept.base, kept.len);
-}
-
-/* Every shard knows it. */
-static enum err ask_marked(const struct phone *phone)
+static enum err ask_kinds(const struct phone *phone)
 {
 	struct exchange *exchange = phone->exchange;
-	struct call      head = {.message = MSG_WALLET_KINDS};
-	struct buffer   *arguments;
 	exchange->phone = h2o_mem_alloc_pool(&exchange->req->pool, sizeof *exchange->phone);
 	*exchange->phone = *phone;
-	exchange->phone->authorization = keep(exchange, phone->authorization);
-	exchange->phone->body = keep(exchange, phone->body);
-	exchange->phone->if_modified_since = keep(exchange, phone->if_modified_since);
-	exchange->pending.on_reply = on_marked;
-	enum err err = exchange_call(exchange, &head, &arguments);
-	if (err) return err;
-	msgpack_packer pk = buffer_packer(arguments);
-	msgpack_pack_array(&pk, ARGS_WALLET_KINDS);
-	exchange_send(exchange);
-	return OK;
+	exchange->phone->authorization = exchange_keep(exchange, phone->authorization);
+	exchange->phone->body = exchange_keep(exchange, phone->body);
+	exchange->phone->if_modified_since = exchange_keep(exchange, phone->if_modified_since);
+	return wallet_kinds_ask(exchange, on_kinds);
 }
 
 void phone_begin(struct exchange *exchange, const struct request_headers *headers)
 {
-	struct service    *service = exchange->thread->service;
 	const struct phone phone = {.exchange = exchange,
 	                            .authorization = headers->authorization,
 	                            .authorizations = headers->authorizations,
 	                            .body = connection_body(exchange->connection),
 	                            .if_modified_since = headers->if_modified_since,
 	                            .is_too_large = exchange->connection->refusal == ERR_PAYLOAD_TOO_LARGE};
-	if (atomic_load_explicit(&service->wallet_kinds, memory_order_relaxed) & WALLET_BIT(WALLET_APPLE)) {
+	if (wallet_kinds_known(exchange) & WALLET_BIT(WALLET_APPLE)) {
 		go_on(&phone);
 		return;
 	}
-	enum err err = ask_marked(&phone);
+	enum err err = ask_kinds(&phone);
 	if (err)
 		answer_error(exchange, err, nothing, nothing);
 	else

@@ -158,18 +158,14 @@ static void on_auth_reply(struct pending *pending, const struct reply *reply)
 		on_reply(pending, reply);
 }
 
-static struct span keep_text(struct exchange *exchange, struct span text)
-{
-	return span_of_iovec(h2o_strdup(&exchange->req->pool, (const char *)text.at, text.size));
-}
-
 /* The next request reuses the memory of the field's name: copies what will be shown. */
 static void remember_refusal(struct exchange *exchange, const struct refusal *refusal)
 {
 	exchange->edge_field = nothing;
-	exchange->edge_message = keep_text(exchange, span_str(refusal->message));
+	exchange->edge_message = exchange_keep(exchange, span_str(refusal->message));
 	if (refusal->field.at)
-		exchange->edge_field = keep_text(exchange, utf8_cut(refusal->field, ERROR_FIELD_BYTES_MAX));
+		exchange->edge_field = exchange_keep(exchange,
+		                                     utf8_cut(refusal->field, ERROR_FIELD_BYTES_MAX));
 }
 
 /* Sends AUTH in place of the operation and names the operation. A missing function of the account is reported before errors of

@@ -169,19 +169,13 @@ static enum err ask_kit(struct exchange *exchange)
 
 /* ---- the shard's word ---- */
 
-static struct span keep(struct exchange *exchange, struct span bytes)
-{
-	h2o_iovec_t kept = h2o_strdup(&exchange->req->pool, (const char *)bytes.at, bytes.size);
-	return span_of(kept.base, kept.len);
-}
-
 static enum err take_package(struct exchange *exchange, const struct package_reply *reply)
 {
 	struct wallet_answer *answer = exchange->wallet;
 	answer->reply = *reply;
-	answer->reply.own = (struct package_own){keep(exchange, reply->own.pass_json),
-	                                         keep(exchange, reply->own.manifest),
-	                                         keep(exchange, reply->own.signature)};
+	answer->reply.own = (struct package_own){exchange_keep(exchange, reply->own.pass_json),
+	                                         exchange_keep(exchange, reply->own.manifest),
+	                                         exchange_keep(exchange, reply->own.signature)};
 	size_t   size = (size_t)package_size(&reply->kit, &reply->own);
 	enum err err = answer->asked_again ? OK : connection_charge_answer(exchange->connection, size);
 	if (err) return err;
@@ -296,9 +290,9 @@ enum err wallet_ask_pass(struct exchange *exchange, const struct call *account,
 	struct call           head = *account;
 	struct wallet_answer *answer = answer_new(exchange);
 	answer->wish = *wish;
-	answer->wish.account = keep(exchange, wish->account);
-	answer->wish.type = keep(exchange, wish->type);
-	answer->wish.serial = keep(exchange, wish->serial);
+	answer->wish.account = exchange_keep(exchange, wish->account);
+	answer->wish.type = exchange_keep(exchange, wish->type);
+	answer->wish.serial = exchange_keep(exchange, wish->serial);
 	memcpy(answer->token, wish->token, sizeof answer->token);
 	return ask(exchange, &head);
 }

@@ -80,21 +80,26 @@ static void answer(struct exchange *exchange, unsigned kinds)
 		answer_badge(exchange, badge);
 }
 
-/* A shard that does not answer leaves the path as it is on most servers. */
-static void on_kinds(struct pending *pending, const struct reply *reply)
+unsigned wallet_kinds_known(const struct exchange *exchange)
 {
-	struct exchange *exchange = (struct exchange *)pending;
-	struct service  *service = exchange->thread->service;
-	unsigned         kinds = reply->err ? 0 : (unsigned)arg_integer(reply->payload, 0) & WALLET_BITS_ALL;
-	atomic_fetch_or(&service->wallet_kinds, kinds);
-	answer(exchange, kinds);
+	return atomic_load_explicit(&exchange->thread->service->wallet_kinds, memory_order_relaxed);
 }
 
-static enum err ask(struct exchange *exchange)
+unsigned wallet_kinds_of(struct exchange *exchange, const struct reply *reply)
+{
+	unsigned kinds = reply->err ? 0 : (unsigned)arg_integer(reply->payload, 0) & WALLET_BITS_ALL;
+	atomic_fetch_or_explicit(&exchange->thread->service->wallet_kinds, kinds, memory_order_relaxed);
+	exchange_heard(exchange, reply);
+	exchange->has_account = false;
+	return kinds;
+}
+
+enum err wallet_kinds_ask(struct exchange *exchange,
+                          void (*on_reply)(struct pending *pending, const struct reply *reply))
 {
 	struct call    head = {.message = MSG_WALLET_KINDS};
 	struct buffer *arguments;
-	exchange->pending.on_reply = on_kinds;
+	exchange->pending.on_reply = on_reply;
 	enum err err = exchange_call(exchange, &head, &arguments);
 	if (err) return err;
 	msgpack_packer packer = buffer_packer(arguments);
@@ -103,14 +108,21 @@ static enum err ask(struct exchange *exchange)
 	return OK;
 }
 
+/* A shard that does not answer leaves the path as it is on most servers. */
+static void on_kinds(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	answer(exchange, wallet_kinds_of(exchange, reply));
+}
+
 void wallet_site_begin(struct exchange *exchange)
 {
-	unsigned kinds = atomic_load(&exchange->thread->service->wallet_kinds);
+	unsigned kinds = wallet_kinds_known(exchange);
 	unsigned wanted = is_robots(exchange) ? WALLET_BIT(WALLET_GOOGLE) : WALLET_BITS_ALL;
 	exchange->origin = span_of(NULL, 0); /* CORS covers the interface only */
 	if (kinds & wanted)
 		answer(exchange, kinds);
-	else if (ask(exchange))
+	else if (wallet_kinds_ask(exchange, on_kinds))
 		answer(exchange, 0);
 	else
 		connection_hold(exchange->connection);

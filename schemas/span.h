@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 /* Borrowed bytes: `size` bytes at `at`, valid at least for the call. No terminator is implied. Units: bytes. Errors:
  * none. */
@@ -33,4 +34,9 @@ static inline int span_order(struct span a, struct span b)
 static inline bool span_is(struct span a, const char *text)
 {
 	return span_equal(a, span_str(text));
+}
+/* The same in lower or upper case, of ASCII. */
+static inline bool span_is_caseless(struct span a, const char *text)
+{
+	return a.size == strlen(text) && (a.size == 0 || !strncasecmp((const char *)a.at, text, a.size));
 }
