@@ -122,26 +122,44 @@ enum err registration_del(struct view *view, struct account_id account, const st
 	return err ? err : write_del(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device));
 }
 
-static enum err take_row(struct account_id account, const struct view_row *found, struct registration *row)
+static enum err take_row(struct row_key begin, const struct view_row *found, struct registration *row)
 {
-	struct row_key begin = key_u32(account, row->pass_number);
 	if (!key_has_prefix(found->key, key_span(&begin))) return ERR_NOT_FOUND;
 	return registration_read(rest_of(found->key), found->value, row);
 }
 
-enum err registration_first(struct view *view, struct account_id account, struct registration *row)
+static enum err take_first(struct view *view, struct row_key begin, struct registration *row)
 {
-	struct row_key  begin = key_u32(account, row->pass_number);
 	struct view_row found;
 	enum err        err = view_from(view, TABLE_REGISTRATION, key_span(&begin), &found);
-	return err ? err : take_row(account, &found, row);
+	return err ? err : take_row(begin, &found, row);
+}
+
+static enum err take_next(struct view *view, struct row_key begin, struct registration *row)
+{
+	struct view_row found;
+	enum err        err = view_next(view, TABLE_REGISTRATION, &found);
+	return err ? err : take_row(begin, &found, row);
+}
+
+enum err registration_first(struct view *view, struct account_id account, struct registration *row)
+{
+	return take_first(view, key_u32(account, row->pass_number), row);
 }
 
 enum err registration_next(struct view *view, struct account_id account, struct registration *row)
 {
-	struct view_row found;
-	enum err        err = view_next(view, TABLE_REGISTRATION, &found);
-	return err ? err : take_row(account, &found, row);
+	return take_next(view, key_u32(account, row->pass_number), row);
+}
+
+enum err registration_account_first(struct view *view, struct account_id account, struct registration *row)
+{
+	return take_first(view, key_account(account), row);
+}
+
+enum err registration_account_next(struct view *view, struct account_id account, struct registration *row)
+{
+	return take_next(view, key_account(account), row);
 }
 
 static enum err take_pass(struct account_id account, const struct view_row *found, struct registration *row)

@@ -35,6 +35,12 @@ must_check enum err registration_first(struct view *view, struct account_id acco
                                        struct registration *row);
 must_check enum err registration_next(struct view *view, struct account_id account, struct registration *row);
 
+/* The first registration of the account, by passes; the one after that found last. Likewise. */
+must_check enum err registration_account_first(struct view *view, struct account_id account,
+                                               struct registration *row);
+must_check enum err registration_account_next(struct view *view, struct account_id account,
+                                              struct registration *row);
+
 /* The first pass that row->device has by row->credential; the one after that found last. Only these are set. Range reads.
  * Errors: ERR_NOT_FOUND: no more. */
 must_check enum err registration_device_first(struct view *view, struct account_id account,

@@ -85,8 +85,9 @@ def test_a_pass_is_active_while_a_phone_has_it(issuer, new_phone):
     phone.push = "ab" * 100
     assert phone.register(held).status == 200  # another push token
     assert other.register(held).status == 201
-    assert phone.changed() == other.changed() == {held.serial}
-    assert phone.changed() == set()
+    shown = issuer.service.cli("wallet", "show", issuer.account)
+    assert (shown["installed"], shown["devices"]) == ({"apple": 1, "google": 0}, 2)
+    assert phone.changed() == other.changed() == {held.serial} and phone.changed() == set()
     assert phone.give_up(held).status == phone.give_up(held).status == 200
     assert phone.ask().status == 204 and other.ask().status == 200
     assert issuer.get(held.id)["status"] == "active"

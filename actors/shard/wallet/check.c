@@ -68,11 +68,10 @@ static enum err check_certificate(struct request *request, const struct wallet_c
 
 static void check_public_url(const struct request *request, struct steps *steps)
 {
-	const char *url = request->facts->public_url;
-	bool        ok = url && !strncmp(url, "https://", 8);
+	const bool ok = wallet_has_service(request);
 	add_step(
 	    steps, "public_url", ok,
-	    ok ? url
+	    ok ? request->facts->public_url
 	       : "The public URL is not https: phones register for no updates. Serve with --public-url.");
 }
 

@@ -2,7 +2,10 @@
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
+#include "schemas/states.h"
+#include "store/hot.h"
 #include "store/meta.h"
+#include "store/registration.h"
 
 /* WALLET_MARK, on every shard before the first credential of a kind is put on any: from then on this server has such wallets.
  * Until then it answers below /wallet/ as if it had none of these paths. Repeating it is harmless; nothing takes it back. */
@@ -30,14 +33,35 @@ static enum err pack_kind(struct request *request, enum wallet_kind kind, msgpac
 	return OK;
 }
 
-/* Nothing registers yet, so nothing is installed and nothing waits. */
-static void pack_counts(msgpack_packer *pk, size_t map)
+/* What phones have: active passes, and registrations. */
+struct on_phones {
+	uint64_t passes, devices;
+};
+
+static enum err count_phones(struct request *request, struct on_phones *on_phones)
+{
+	const struct account_id account = request->account->id;
+	struct registration     row;
+	struct hot_at           pass = {.number = UINT32_MAX};
+	enum err                err = registration_account_first(request->view, account, &row);
+	for (; !err; err = registration_account_next(request->view, account, &row)) {
+		on_phones->devices++;
+		if (on_phones->devices > 1 && row.pass_number == pass.number) continue;
+		if ((err = hot_get(request->view, account, row.pass_number, &pass)))
+			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		on_phones->passes += pass.now.status == PASS_ACTIVE;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Nothing is pushed yet, so nothing waits. */
+static void pack_counts(const struct on_phones *on_phones, msgpack_packer *pk, size_t map)
 {
 	map_key(pk, map, "installed");
 	msgpack_pack_map(pk, 2);
-	pack_count(pk, "apple", 0);
+	pack_count(pk, "apple", on_phones->passes);
 	pack_count(pk, "google", 0);
-	MEMBER_ALWAYS(devices, INTEGER, 0);
+	MEMBER_ALWAYS(devices, INTEGER, on_phones->devices);
 	map_key(pk, map, "waiting");
 	msgpack_pack_map(pk, 2);
 	pack_count(pk, "pushes", 0);
@@ -46,16 +70,18 @@ static void pack_counts(msgpack_packer *pk, size_t map)
 
 enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 {
-	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
-	struct span    last_error = {NULL, 0};
-	size_t         map = map_begin(pk);
-	unsigned       on = WALLET_BITS_ALL & ~request->account->row.wallets_off;
+	msgpack_packer   packer = buffer_packer(outcome->payload), *pk = &packer;
+	struct span      last_error = {NULL, 0};
+	struct on_phones on_phones = {0, 0};
+	size_t           map = map_begin(pk);
+	unsigned         on = WALLET_BITS_ALL & ~request->account->row.wallets_off;
 	MEMBER_ALWAYS(wallet, STRING, wallet_setting_text(on));
 	map_key(pk, map, "apple");
 	enum err err = pack_kind(request, WALLET_APPLE, pk, &last_error);
 	map_key(pk, map, "google");
 	if (!err) err = pack_kind(request, WALLET_GOOGLE, pk, &last_error);
-	pack_counts(pk, map);
+	if (!err) err = count_phones(request, &on_phones);
+	pack_counts(&on_phones, pk, map);
 	MEMBER_NULLABLE(last_error, STRING, last_error.size, last_error);
 	return err;
 }

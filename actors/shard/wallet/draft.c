@@ -5,19 +5,13 @@
 #include "actors/shard/wallet/signer.h"
 
 #include <stdio.h>
-#include <strings.h>
-
-static bool is_https(const char *url)
-{
-	return url && !strncasecmp(url, "https://", 8);
-}
 
 /* Phones take only https. Without it a pass is as good, but is never updated. */
 static void fill_service(const struct request *request, struct draft *draft)
 {
 	const char *public_url = request->facts->public_url;
 	char        account[ACCOUNT_ID_TEXT];
-	if (!is_https(public_url)) return;
+	if (!wallet_has_service(request)) return;
 	account_id_text(request->account->id, account);
 	int size = snprintf(draft->service_url, SERVICE_URL_TEXT, "%s/wallet/apple/%s", public_url, account);
 	if (size > 0 && size < SERVICE_URL_TEXT)

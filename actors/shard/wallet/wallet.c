@@ -1,6 +1,8 @@
 /* Which credential serves an account, and for how long. */
 #include "actors/shard/wallet/wallet.h"
 
+#include <strings.h>
+
 bool wallet_is_on(const struct account_row *account, enum wallet_kind kind)
 {
 	return !(account->wallets_off & WALLET_BIT(kind));
@@ -34,4 +36,10 @@ bool wallet_credential_ended(const struct wallet_credential *row, wall_us now)
 bool wallet_credential_rests(const struct wallet_credential *row, wall_us now)
 {
 	return row->rests_until.v > now.v;
+}
+
+bool wallet_has_service(const struct request *request)
+{
+	const char *url = request->facts->public_url;
+	return url && !strncasecmp(url, "https://", 8);
 }

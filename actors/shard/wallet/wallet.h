@@ -17,6 +17,9 @@ must_check enum err wallet_credential_now(struct view *view, struct account_id a
 must_check enum err wallet_credential_of(struct view *view, struct account_id account, enum wallet_kind kind,
                                          uint64_t number, struct wallet_credential *row);
 
+/* Is the public URL one that phones take: https? Else their passes name no web service. */
+bool wallet_has_service(const struct request *request);
+
 /* Has it ended, or rests it, at that moment of service time? */
 bool wallet_credential_ended(const struct wallet_credential *row, wall_us now);
 bool wallet_credential_rests(const struct wallet_credential *row, wall_us now);
