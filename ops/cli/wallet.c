@@ -107,9 +107,8 @@ enum outcome wallet_apple_put(struct cli *cli)
 	const struct wallet_put put = {MSG_WALLET_APPLE_PUT, WALLET_APPLE, pack_apple, &apple};
 
 	take_apple(cli, &apple);
-	enum outcome outcome = wallet_target_read(cli, &target);
 	const char  *why = misfit(&apple);
-	if (outcome == DONE && why) outcome = wallet_misused(cli, why);
+	enum outcome outcome = why ? wallet_misused(cli, why) : wallet_target_read(cli, &target);
 	if (outcome == DONE) outcome = read_apple(cli, &apple);
 	if (outcome == DONE) outcome = wallet_put(cli, &target, &put);
 	wallet_keys_forget(&apple.key);

@@ -214,7 +214,8 @@ static enum outcome ask_shard(const struct asking *asking, uint32_t shard, struc
 	} else if (outcome == DONE && answers->shards == answers->missing) {
 		answers->first = answer;
 		answer.json = (struct buffer){0};
-	} else if (outcome == DONE && strcmp(answer.name, answers->first.name) != 0) {
+	} else if (outcome == DONE && (strcmp(answer.name, answers->first.name) != 0 ||
+	                               answer.generation != answers->first.generation)) {
 		answers->others++;
 	}
 	answers->shards++;
@@ -231,7 +232,8 @@ static enum outcome ask_all(const struct asking *asking, struct answers *answers
 
 	for (uint32_t shard = 0; outcome == DONE && shard < shards; shard++) {
 		outcome = ask_shard(asking, shard, answers);
-		if (outcome == FAILED && answers->shards - 1 > answers->missing)
+		bool changes = asking->message == MSG_WALLET_CREDENTIAL_REMOVE;
+		if (outcome == FAILED && changes && answers->shards - 1 > answers->missing)
 			outcome = fail_midway(asking->cli, shard);
 	}
 	if (outcome == DONE && answers->missing == answers->shards)

@@ -28,6 +28,6 @@ struct wallet_pass {
 must_check enum err wallet_pass_json(const struct wallet_pass *pass, struct arena *arena, struct buffer *out);
 
 /* What its holder would miss, for the operator: the fields that do not fit, and the colours that are not shown. Calls `warn`
-&Errors: as wallet_pass_json(). */
+ * with a sentence for each. Errors: as wallet_pass_json(). */
 must_check enum err wallet_pass_warn(const struct wallet_pass *pass, struct arena     *arena,
                                      void (*warn)(void *user, const char *text), void *user);

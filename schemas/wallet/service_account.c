@@ -77,6 +77,16 @@ static enum cause judge_rest(const struct json *file, struct span issuer_id, EVP
 	           : refuse(reason, CAUSE_ISSUER_FORM, "issuer");
 }
 
+/* A text with escapes was decoded into the arena, which outlives the call. The file itself is the caller's. */
+static void forget_pem(const struct json *file, struct span service_account)
+{
+	const struct json *pem = json_member(file, "private_key");
+	const uint8_t     *end = service_account.at + service_account.size;
+	if (!pem || pem->kind != JSON_STRING) return;
+	if (pem->text.at < service_account.at || pem->text.at >= end)
+		OPENSSL_cleanse((void *)pem->text.at, pem->text.size);
+}
+
 enum err google_credential_read(const struct google_files *files, struct arena *arena,
                                 struct wallet_credential_read *read, struct reason *reason)
 {
@@ -86,7 +96,7 @@ enum err google_credential_read(const struct google_files *files, struct arena *
 	*reason = (struct reason){.cause = CAUSE_NONE, .most = ISSUER_DIGITS_MAX};
 	enum err err = json_parse(files->service_account, arena, &file);
 	if (err == ERR_NO_MEMORY) return err;
-	if (err || file->kind != JSON_OBJECT)
+	if (err || file->kind != JSON_OBJECT) /* nothing of a key was decoded, or it is no member */
 		return cause_err(refuse(reason, CAUSE_ACCOUNT_FILE_FORM, "service_account"));
 	enum cause cause = judge_texts(file, read, reason);
 	if (!cause) cause = judge_rest(file, files->issuer_id, &key, read, reason);
@@ -97,5 +107,6 @@ enum err google_credential_read(const struct google_files *files, struct arena *
 		err = cause_err(refuse_member(reason, "private_key", "an RSA key of a usual size"));
 	read->keys.key = buffer_span(&read->secret);
 	EVP_PKEY_free(key);
+	forget_pem(file, files->service_account);
 	return err;
 }

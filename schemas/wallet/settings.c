@@ -173,8 +173,7 @@ static bool read_change(struct reader *reader, const struct json *value)
 	const char             *in = "wallet.changes";
 	unsigned                field = field_index(reader->template, value->key);
 	if (field == TEMPLATE_FIELDS_MAX)
-		return file_wrong_whole(reader->fault, in,
-		                        "Changes are told of the template's fields, by key.");
+		return file_wrong_whole(reader->fault, in, "`changes` has keys of the template's fields.");
 	bool is_counter = &reader->template->fields[field] == reader->template->counter;
 	if (value->kind == JSON_NULL) {
 		settings->is_silent |= is_counter;

@@ -176,7 +176,7 @@ def test_shapes_go_with_their_image(shop, gallery, passes):
 
 
 @pytest.mark.parametrize("role", ["timer", "shard"])
-def test_shapes_are_made_whoever_dies(shop, gallery, passes, role):
+def test_shapes_are_made_when_a_process_dies(shop, gallery, passes, role):
     for number in range(10):
         issue(shop, logo=gallery.url(f"/image/{number}"))
     put_apple(shop, passes)
