@@ -130,6 +130,5 @@ bool cells_make_room(struct cells *cells)
 
 void cells_trim(struct cells *cells)
 {
-	late_rows_trim(cells);
 	(void)evict(cells, TRIMMED_MAX);
 }

@@ -73,8 +73,6 @@ must_check enum err row_put(struct db *db, enum table table, struct span key, st
                             struct span body);
 /* One write into the open transaction, as db_apply(). */
 must_check enum err row_apply(struct db *db, const struct write *write, bool verified);
-/* Applies the patches of a write to a value. Errors: ERR_DAMAGED: one is not within it. */
-must_check enum err row_patch_bytes(const struct write *write, uint8_t *at, size_t size);
 /* Records that the open transaction has written this row. */
 void row_written(struct db *db, enum table table, struct span key);
 

@@ -1,5 +1,5 @@
-/* Which late rows are written next, and the writing of them. Those of a round are a heap by their place in the order of keys,
- * so that no slice has to sort all of them. A row that changes while it waits is written in its newer state. */
+/* Which late rows are written next, and the writing of them. Those of a round are a heap by their place in the order of keys, so that no slice has to
+ * sort all of them. A row that changes while it waits is written in its newer state. */
 #include "store/cells_inside.h"
 
 #include "schemas/bytes.h"
@@ -35,17 +35,10 @@ static enum err make_room(struct late_places *places, uint32_t count)
 
 enum err late_rows_list(struct cells *cells, struct late_row *row)
 {
-	struct late_rows   *rows = &cells->rows;
-	struct late_places *dirty = &rows->dirty;
-	if (row->is_listed) return OK;
-	enum err err = make_room(dirty, dirty->count + rows->waiting.count + 1);
-	if (err) return err;
-	dirty->at[dirty->count++] = (struct late_place){place_of(row), row};
-	row->is_listed = true;
-	row->written = 0;
-	rows->bytes += late_row_bytes(row);
-	rows->growth += late_row_growth(row);
-	return OK;
+	struct late_places *dirty = &cells->rows.dirty;
+	enum err            err = make_room(dirty, dirty->count + cells->rows.waiting.count + 1);
+	if (!err) dirty->at[dirty->count++] = (struct late_place){place_of(row), row};
+	return err;
 }
 
 /* The heap ------------------------------------------------------------------------------------------------ */
@@ -90,7 +83,6 @@ bool late_rows_take(struct cells *cells)
 	*dirty = *waiting;
 	dirty->count = 0;
 	*waiting = taken;
-	cells->rows.taken = waiting->count;
 	for (uint32_t i = waiting->count / 2; i-- > 0;)
 		sink(waiting, i);
 	return true;
@@ -98,50 +90,14 @@ bool late_rows_take(struct cells *cells)
 
 /* Writing ------------------------------------------------------------------------------------------------- */
 
-/* A damaged row must not become a sound one without notice. */
-static enum err check_stored(struct db *db, const struct late_row *row)
-{
-	struct span before;
-	if (!late_table_has(row->table, WRITE_PATCH)) return OK;
-	enum err err = row_get(&db->writer, row->table, late_row_key(row), &before);
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
 static enum err write_row(struct db *db, const struct late_row *row)
 {
-	const struct late_value *value = late_row_value(row);
-	struct write             write = {.kind = value->is_gone ? WRITE_DEL : WRITE_PUT,
-	                                  .table = row->table,
-	                                  .key = late_row_key(row),
-	                                  .value = late_value_span(value)};
-	enum err                 err = check_stored(db, row);
-	return err ? err : row_apply(db, &write, false);
-}
-
-/* From now on it counts as written, by the commit to come. */
-static void unlist(struct cells *cells, struct late_row *row)
-{
-	cells->rows.bytes -= late_row_bytes(row);
-	cells->rows.growth -= late_row_growth(row);
-	row->is_listed = false;
-	row->is_stored = !late_row_value(row)->is_gone;
-	row->written = cells->commits + 1;
-	if (late_table_is_shared(row->table)) {
-		late_row_keep(cells, row);
-		return;
+	struct write write = {.kind = WRITE_DEL, .table = row->table, .key = late_row_key(row)};
+	if (row->value) {
+		write.kind = WRITE_PUT;
+		write.value = late_row_value(row);
 	}
-	late_row_drop(cells, row);
-}
-
-/* Rows that are written at once: about as many as there are for a page of the table. */
-static unsigned run_of(struct db *db, enum table table)
-{
-	MDB_stat stat;
-	uint64_t rows = db->writer.cells->rows.taken, most = LATE_ROWS_RUN * LATE_ROWS_RUN;
-	if (mdb_stat(db->writer.txn, db->dbis[table], &stat) || !stat.ms_leaf_pages) return LATE_ROWS_RUN;
-	rows /= stat.ms_leaf_pages;
-	if (rows < LATE_ROWS_RUN) return LATE_ROWS_RUN;
-	return (unsigned)(rows < most ? rows : most);
+	return row_apply(db, &write, false);
 }
 
 enum err late_rows_write_next(struct db *db, bool *some)
@@ -149,11 +105,10 @@ enum err late_rows_write_next(struct db *db, bool *some)
 	struct cells *cells = db->writer.cells;
 	enum err      err = OK;
 	*some = cells->rows.waiting.count;
-	unsigned run = *some ? run_of(db, cells->rows.waiting.at[0].row->table) : 0;
-	for (unsigned i = 0; !err && i < run && cells->rows.waiting.count; i++) {
+	for (unsigned i = 0; !err && i < LATE_ROWS_RUN && cells->rows.waiting.count; i++) {
 		struct late_row *row = take_first(&cells->rows.waiting);
 		err = write_row(db, row);
-		unlist(cells, row);
+		late_row_drop(cells, row);
 	}
 	return err;
 }

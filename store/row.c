@@ -134,7 +134,7 @@ static enum err parted_put(struct db *db, enum table table, struct span key, str
 
 /* Writing ------------------------------------------------------------------------------------------------ */
 
-enum err row_patch_bytes(const struct write *write, uint8_t *at, size_t size)
+static enum err patch_bytes(const struct write *write, uint8_t *at, size_t size)
 {
 	for (unsigned i = 0; i < write->patch_count; i++) {
 		const struct patch *patch = &write->patches[i];
@@ -150,7 +150,7 @@ static enum err patch_copy(struct db *db, const struct write *write, struct span
 	uint8_t copy[ROW_BYTES_MAX];
 	if (value.size > sizeof copy) return ERR_DAMAGED;
 	memcpy(copy, value.at, value.size);
-	enum err err = row_patch_bytes(write, copy, value.size);
+	enum err err = patch_bytes(write, copy, value.size);
 	if (err) return err;
 	return row_put(db, write->table, write->key, span_of(NULL, 0), span_of(copy, value.size));
 }
@@ -172,7 +172,7 @@ static enum err row_patch(struct db *db, const struct write *write, bool verifie
 	if (write->key.size + room.mv_size > IN_PAGE_BYTES_MAX) return patch_copy(db, write, value);
 	if ((rc = mdb_cursor_put(cursor, &k, &room, MDB_CURRENT | MDB_RESERVE))) return db_err(rc);
 	uint8_t *at = room.mv_data;
-	if ((err = row_patch_bytes(write, at, value.size))) return err;
+	if ((err = patch_bytes(write, at, value.size))) return err;
 	put_le32(at + value.size, row_crc(write->table, write->key, at, value.size));
 	return OK;
 }

@@ -17,15 +17,13 @@ enum err stream_next(struct stream *stream, struct view_row *rows, unsigned room
 	enum err     err = view_cursor(view, stream->table, &cursor);
 	*count = 0;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	/* Of other late tables it gives the rows in LMDB: its caller knows that they are not in memory. */
-	bool is_over = view->cells && table_has_late_rows(stream->table);
+	/* Of a late table it gives the rows in LMDB: its caller knows that they are not in memory. */
 	must(table_kind(stream->table) == KIND_PLAIN && (!view->writes || view->writes->count == 0));
 	while (!err && *count < room &&
 	       !(rc = mdb_cursor_get(cursor, &key, &stored, stream->has_begun ? MDB_NEXT : MDB_SET_RANGE))) {
 		stream->has_begun = true;
 		rows[*count].key = span_of(key.mv_data, key.mv_size);
 		err = row_checked(stream->table, rows[*count].key, stored, &rows[*count].value);
-		if (!err && is_over) late_rows_replace(view, stream->table, &rows[*count]);
 		++*count;
 	}
 	return rc && rc != MDB_NOTFOUND ? db_err(rc) : err;

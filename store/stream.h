@@ -2,10 +2,7 @@
 #include "store/keys.h"
 #include "store/view.h"
 
-/* Of a table with late rows (late_rows.h) those that LMDB has, each as it is in the view. The caller looks for others, which lie
- * in memory alone, by their keys, and knows that none is deleted.
- *
- * Iterates over many rows of a table in key order. A range read, of one view; another in the same table
+/* Iterates over many rows of a table in key order. A range read, of one view; another in the same table
  * may continue only after this one has ended. Errors: as view.h. */
 struct stream {
 	struct view   *view;

@@ -22,17 +22,11 @@ _Static_assert(TABLE_END <= 64, "a set of tables is 64 bits");
 
 enum table_kind { KIND_PLAIN, KIND_PARTED };
 
-/* A late table: its changes lie in memory before they are in LMDB, and are written there in rounds (late.h). Its rows are
- * patched or deleted, never both. Only views know its newest rows. */
-static inline bool table_has_late_rows(enum table table) /* late_rows.h */
+/* A late table: its changes lie in memory (cells.h, tails.h, late_rows.h) before they are in LMDB, and are written there in
+ * rounds (late.h). Its rows are patched or deleted, never both. Only views know its newest rows. */
+static inline bool table_is_late(enum table table)
 {
-	return table == TABLE_IDEMPOTENCY || table == TABLE_SCAN || table == TABLE_SCAN_TALLY ||
-	       table == TABLE_READER;
-}
-
-static inline bool table_is_late(enum table table) /* also those of cells.h and tails.h */
-{
-	return table == TABLE_HOT || table == TABLE_LEDGER || table_has_late_rows(table);
+	return table == TABLE_HOT || table == TABLE_LEDGER || table == TABLE_IDEMPOTENCY;
 }
 
 enum {

@@ -8,7 +8,6 @@
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/record.h"
-#include "store/scan_row.h"
 #include "store/tally.h"
 
 #include <stdlib.h>
@@ -242,54 +241,6 @@ static enum err each_late(struct view *reader, contents_row visit, void *user)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err each_scan_of(struct view *reader, struct account_id account, contents_row visit, void *user)
-{
-	struct row_key    key = key_account(account);
-	struct scan_tally tally;
-	enum err          err = visit_one(reader, TABLE_SCAN_TALLY, &key, visit, user);
-	if (!err) err = scan_tally_get(reader, account, &tally);
-	for (uint32_t i = 0; !err && i * SCAN_ROW_SCANS < tally.made; i++) {
-		key = key_u32(account, i);
-		err = visit_one(reader, TABLE_SCAN, &key, visit, user);
-		if (err == ERR_NOT_FOUND) err = ERR_DAMAGED;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static struct row_key key_of_reader(struct account_id account, struct span id)
-{
-	struct row_key key = key_account(account);
-	memcpy(key.bytes + key.size, id.at, id.size);
-	key.size += id.size;
-	return key;
-}
-
-/* Readers that have a number; others that the view has must not be there, and are visited to be noticed. */
-static enum err each_reader(struct view *reader, contents_row visit, void *user)
-{
-	struct raw_row    row;
-	struct account_id account;
-	struct span       value, id;
-	enum err          err = view_raw_from(reader, TABLE_READER_NUMBER, span_of(NULL, 0), &row);
-	for (; !err; err = view_raw_next(reader, TABLE_READER_NUMBER, &row)) {
-		memcpy(account.b, row.key.at, sizeof account);
-		id = span_of(row.stored.at, row.stored.size - CRC_BYTES);
-		struct row_key key = key_of_reader(account, id);
-		if ((err = visit_one(reader, TABLE_READER, &key, visit, user))) return err;
-	}
-	if (err != ERR_NOT_FOUND) return err;
-	err = view_raw_from(reader, TABLE_READER, span_of(NULL, 0), &row);
-	for (; !err; err = view_raw_next(reader, TABLE_READER, &row)) {
-		memcpy(account.b, row.key.at, sizeof account);
-		if ((err = view_get(reader, TABLE_READER, row.key, &value)) == ERR_NOT_FOUND) continue;
-		if (err || value.size < 4) return ERR_DAMAGED;
-		struct row_key number = key_u32(account, get_le32(value.at));
-		if (view_get(reader, TABLE_READER_NUMBER, key_span(&number), &id))
-			visit(user, TABLE_READER, row.key, value);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
 static struct row_key key_of_hash(struct account_id account, const uint8_t hash[32])
 {
 	struct row_key key = key_account(account);
@@ -343,34 +294,19 @@ static enum err each_other_key(struct view *reader, struct view *writer, content
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Rows that may lie in memory, other than those of passes. */
-static enum err each_late_row(struct view *reader, struct view *writer, contents_row visit, void *user)
+static enum err each_key(struct view *reader, struct view *writer, contents_row visit, void *user)
 {
-	struct raw_row    row;
-	struct account_id account;
-	enum err          err = view_raw_from(reader, TABLE_ACCOUNT, span_of(NULL, 0), &row);
-	for (; !err; err = view_raw_next(reader, TABLE_ACCOUNT, &row)) {
-		memcpy(account.b, row.key.at, sizeof account);
-		if ((err = each_scan_of(reader, account, visit, user))) return err;
-	}
-	if (err != ERR_NOT_FOUND) return err;
-	err = each_reader(reader, visit, user);
-	if (!err) err = each_key_in_order(reader, writer, visit, user);
+	if (!writer) return each_of(reader, TABLE_IDEMPOTENCY, visit, user);
+	enum err err = each_key_in_order(reader, writer, visit, user);
 	return err ? err : each_other_key(reader, writer, visit, user);
-}
-
-/* Is it read otherwise than from LMDB? */
-static bool is_late(enum table table, const struct view *writer)
-{
-	return table == TABLE_HOT || table == TABLE_LEDGER || (writer && table_is_late(table));
 }
 
 enum err contents_each(struct view *reader, struct view *writer, contents_row row, void *user)
 {
 	enum err err = each_late(reader, row, user);
-	if (!err && writer) err = each_late_row(reader, writer, row, user);
+	if (!err) err = each_key(reader, writer, row, user);
 #define T(id, NAME, name, kind) \
-	if (!err && !is_late(TABLE_##NAME, writer)) err = each_of(reader, TABLE_##NAME, row, user);
+	if (!err && !table_is_late(TABLE_##NAME)) err = each_of(reader, TABLE_##NAME, row, user);
 #include "store/tables.def"
 #undef T
 	return err;

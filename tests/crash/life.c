@@ -6,15 +6,12 @@
 #include "tests/crash/recorder.h"
 
 #include "schemas/body.h"
-#include "schemas/bytes.h"
 #include "store/account_row.h"
 #include "store/hot.h"
 #include "store/idempotency.h"
 #include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
-#include "store/reader_row.h"
-#include "store/scan_row.h"
 #include "store/tally.h"
 #include "tests/unit/support.h"
 
@@ -230,56 +227,6 @@ static void change(struct life *life, uint32_t number)
 	must(!tally_move(life->view, account, &pass.now, &after));
 }
 
-static void delete_scan(struct life *life, uint32_t number, const struct scan_row *scan)
-{
-	struct reader_row reader;
-	must(!scan_row_delete(life->view, account, number));
-	if (!scan->reader) return;
-	must(!reader_row_get(life->view, account, scan->reader, &reader));
-	reader.scans--;
-	must(!(reader.scans ? reader_row_count(life->view, account, &reader)
-	                    : reader_row_del(life->view, account, &reader)));
-}
-
-static uint32_t take_reader(struct life *life, struct scan_tally *tally)
-{
-	struct reader_row reader;
-	char              id[] = {'t', (char)('a' + chance_below(&life->luck, 5)), 0};
-	enum err          err = reader_row_find(life->view, account, span_str(id), &reader);
-	must(!err || err == ERR_NOT_FOUND);
-	if (err) reader = (struct reader_row){.number = ++tally->readers, .id = span_str(id)};
-	reader.scans++;
-	must(!reader_row_put(life->view, account, &reader));
-	return reader.number;
-}
-
-/* By a reader that comes and goes; or an old one is deleted. */
-static void scan(struct life *life, uint32_t number)
-{
-	struct scan_tally tally;
-	struct scan_row   row = {.pass = number}, old;
-	struct hot_at     pass;
-	uint8_t           random[10] = {0};
-	must(!scan_tally_get(life->view, account, &tally));
-	uint32_t which = tally.made ? chance_below(&life->luck, tally.made) : 0;
-	if (tally.made && chance_below(&life->luck, 4) == 0) {
-		must(!scan_row_get(life->view, account, which, &old));
-		if (!old.deleted) {
-			delete_scan(life, which, &old);
-			return;
-		}
-	}
-	put_le64(random, chance(&life->luck));
-	row.id = uuid_v7(life->now, random);
-	if (chance_below(&life->luck, 2)) row.reader = take_reader(life, &tally);
-	must(!scan_row_add(life->view, account, &tally, &row));
-	must(!hot_get(life->view, account, number, &pass));
-	struct hot after = pass.now;
-	after.last_scan = life->now;
-	after.scan_count++;
-	must(!hot_put(life->view, &pass, &after));
-}
-
 static void command(struct life *life)
 {
 	struct account_row row;
@@ -293,10 +240,8 @@ static void command(struct life *life)
 		make_account(life);
 	else if (!tally.made || (tally.made < PASSES_MAX && chance_below(&life->luck, 4) == 0))
 		create(life, &tally);
-	else if (chance_below(&life->luck, 4))
-		change(life, chance_below(&life->luck, tally.made));
 	else
-		scan(life, chance_below(&life->luck, tally.made));
+		change(life, chance_below(&life->luck, tally.made));
 	put_key(life);
 	must(!store_apply(life->store, &life->writes));
 }

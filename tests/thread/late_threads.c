@@ -1,6 +1,6 @@
 /* Lists beside changes and slices: the writer moves points between passes, makes passes, commits and writes slices of late
- * tables; readers add up the points of an account, those of its ledger, and its scans. All have to come to what a row of another
- * table says in the same view, however long a reader waits in between. At last the same is read from a store that was opened again,
+ * tables; readers add up the points of an account, and those of its ledger. Both have to come to what a row of another table
+ * says in the same view, however long a reader waits in between. At last the same is read from a store that was opened again,
  * after a stop and as a kill leaves it: then a thread walks through its tables beside the replay.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
  *
@@ -14,9 +14,6 @@
 #include "store/hot.h"
 #include "store/keys.h"
 #include "store/ledger.h"
-#include "store/reader_row.h"
-#include "store/scan_row.h"
-#include "store/stream.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -65,28 +62,32 @@ static void good(const char *what, enum err err)
 	if (err) wrong(what, err, OK);
 }
 
-/* What an account has: how many passes, their points, its newest ledger row, the sum of its scans' passes, the scans of its
- * reader. A row of a table that is not late. */
+/* What an account has: how many passes, their points, its newest ledger row. A row of a table that is not late. */
 struct total {
-	uint32_t made, scans, reader;
-	int64_t  points, scanned;
+	uint32_t made;
+	int64_t  points;
 	uint64_t last;
 };
-static const enum table total_table = TABLE_REWARD_TALLY;
 
 static enum err total_get(struct view *view, struct account_id account, struct total *total)
 {
 	struct row_key key = key_account(account);
 	struct span    value;
-	enum err       err = view_get(view, total_table, key_span(&key), &value);
-	if (!err) memcpy(total, value.at, sizeof *total);
+	enum err       err = view_get(view, TABLE_SCAN_TALLY, key_span(&key), &value);
+	if (!err)
+		*total = (struct total){get_le32(value.at), (int64_t)get_le64(value.at + 4),
+		                        get_le64(value.at + 12)};
 	return err;
 }
 
 static void total_put(struct writes *writes, struct account_id account, const struct total *total)
 {
 	struct row_key key = key_account(account);
-	must(!write_put(writes, total_table, key_span(&key), span_of(total, sizeof *total)));
+	uint8_t        bytes[20];
+	put_le32(bytes, total->made);
+	put_le64(bytes + 4, (uint64_t)total->points);
+	put_le64(bytes + 12, total->last);
+	must(!write_put(writes, TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes)));
 }
 
 /* Reading ------------------------------------------------------------------------------------------------- */
@@ -173,50 +174,6 @@ static enum err add_ledger(struct view *view, struct account_id account, const s
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err add_scans_by_row(struct view *view, struct account_id account, uint32_t made, int64_t *sum)
-{
-	struct row_key  key = key_u32(account, 0);
-	struct stream   stream = stream_from(view, TABLE_SCAN, &key);
-	struct view_row row;
-	unsigned        count;
-	enum err        err = OK;
-	for (uint32_t at = 0; !err && at * SCAN_ROW_SCANS < made; at++) {
-		key = key_u32(account, at);
-		err = stream_next(&stream, &row, 1, &count);
-		if (!err && (!count || !span_equal(row.key, key_span(&key)))) /* it lies in memory alone */
-			err = view_get(view, TABLE_SCAN, key_span(&key), &row.value);
-		if (err) return err;
-		if (!scan_rows_are_whole(row.value)) wrong("a row of scans", at, -1);
-		unsigned used = scan_rows_counts(row.value)[SCAN_COUNT_USED];
-		unsigned left = made - at * SCAN_ROW_SCANS < SCAN_ROW_SCANS ? made % SCAN_ROW_SCANS
-		                                                            : (unsigned)SCAN_ROW_SCANS;
-		if (used != left) wrong("the scans of a row", used, left);
-		for (unsigned i = 0; i < used; i++)
-			*sum += scan_rows_pass(row.value, i);
-	}
-	return err;
-}
-
-/* All scans of the account, and none behind them; and its reader. */
-static enum err add_scans(struct view *view, struct account_id account, const struct total *total)
-{
-	struct scan_tally tally;
-	struct scan_row   none;
-	struct reader_row reader = {.scans = 0};
-	int64_t           sum = 0;
-	enum err          err = scan_tally_get(view, account, &tally);
-	if (!err && tally.made != total->scans) wrong("the number of scans", tally.made, total->scans);
-	if (!err) err = add_scans_by_row(view, account, tally.made, &sum);
-	if (!err && sum != total->scanned) wrong("the sum of scans", sum, total->scanned);
-	if (err) return err;
-	err = scan_row_get(view, account, tally.made, &none);
-	if (!err) wrong("a scan that is made later", tally.made, -1);
-	if (err == ERR_NOT_FOUND) err = reader_row_find(view, account, span_str("till"), &reader);
-	if (err && err != ERR_NOT_FOUND) return err;
-	if (reader.scans != total->reader) wrong("the scans of a reader", reader.scans, total->reader);
-	return OK;
-}
-
 static void sum_of(struct view *view, struct account_id account, uint64_t *luck, bool is_whole)
 {
 	struct total total;
@@ -227,7 +184,6 @@ static void sum_of(struct view *view, struct account_id account, uint64_t *luck,
 	if (!err) err = add_history(view, account, chance_below(luck, total.made));
 	if (!err && (is_whole || chance_below(luck, LEDGER_ADDED_UP_IN) == 0))
 		err = add_ledger(view, account, &total);
-	if (!err) err = add_scans(view, account, &total);
 	if (err == ERR_OVERLOADED) {
 		atomic_fetch_add(&refusals, 1);
 		return;
@@ -283,23 +239,6 @@ static void change(struct view *view, struct account_id account, struct total *t
 	good("a change", hot_put(view, &pass, &after));
 }
 
-/* A scan, and a reader that comes and goes. */
-static void scan(struct view *view, struct account_id account, struct total *total, uint64_t *luck)
-{
-	struct scan_tally tally;
-	struct scan_row   row = {.pass = chance_below(luck, 1000)};
-	struct reader_row reader = {.number = 1, .id = span_str("till")};
-	good("a tally", scan_tally_get(view, account, &tally));
-	put_be32(row.id.b, tally.made);
-	good("a scan", scan_row_add(view, account, &tally, &row));
-	total->scans++;
-	total->scanned += row.pass;
-	total->reader = chance_below(luck, 4) ? total->reader + 1 : 0;
-	reader.scans = total->reader;
-	good("a reader",
-	     reader.scans ? reader_row_put(view, account, &reader) : reader_row_del(view, account, &reader));
-}
-
 static void command(struct arena *arena, uint64_t *luck)
 {
 	struct account_id account = account_of(chance_below(luck, ACCOUNTS));
@@ -317,7 +256,6 @@ static void command(struct arena *arena, uint64_t *luck)
 		for (unsigned left = 1 + chance_below(luck, 3); left; left--)
 			change(view, account, &total, luck);
 	}
-	if (chance_below(luck, 2)) scan(view, account, &total, luck);
 	total_put(&writes, account, &total);
 	good("writes", store_apply(store, &writes));
 	arena_reset(arena);

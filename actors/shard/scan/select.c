@@ -87,53 +87,36 @@ static uint64_t in_range(const struct sweep *sweep, uint32_t first, uint64_t mas
 	return mask;
 }
 
-static enum err take_row(const struct sweep *sweep, struct span row, struct selection *selection,
-                         uint32_t number)
+static enum err take_row(struct request *request, const struct sweep *sweep, const struct view_row *row,
+                         struct selection *selection, uint32_t number)
 {
-	if (!scan_rows_are_whole(row)) return ERR_DAMAGED;
-	uint64_t mask = scan_rows_mask(row, sweep->verdicts);
+	struct row_key key = key_u32(request->account->id, number);
+	if (!span_equal(row->key, key_span(&key)) || !scan_rows_are_whole(row->value)) return ERR_DAMAGED;
+	uint64_t mask = scan_rows_mask(row->value, sweep->verdicts);
 	mask = in_range(sweep, number * SCAN_ROW_SCANS, mask);
-	if (sweep->by_q) mask = meant(sweep, row, mask);
+	if (sweep->by_q) mask = meant(sweep, row->value, mask);
 	selection->bits[number] = mask;
 	selection->total += (unsigned)__builtin_popcountll(mask);
 	return OK;
 }
 
-/* Takes rows that LMDB has, one after the other, as far as they follow each other. */
-static enum err sweep_stored(struct request *request, const struct sweep *sweep, struct selection *selection,
-                             uint32_t *at)
+static enum err sweep_rows(struct request *request, const struct sweep *sweep, struct selection *selection)
 {
 	enum { ROWS = 32 };
 	struct view_row rows[ROWS];
-	unsigned        count = ROWS;
-	uint32_t        last = (sweep->to - 1) / SCAN_ROW_SCANS;
-	struct row_key  key = key_u32(request->account->id, *at);
-	struct stream   stream = stream_from(request->view, TABLE_SCAN, &key);
+	unsigned        count;
 	enum err        err = OK;
-	while (!err && *at <= last && count == ROWS) {
-		err = stream_next(&stream, rows, ROWS, &count);
-		for (unsigned i = 0; !err && i < count && *at <= last; i++, ++*at) {
-			key = key_u32(request->account->id, *at);
-			if (!span_equal(rows[i].key, key_span(&key))) return OK;
-			err = take_row(sweep, rows[i].value, selection, *at);
-		}
+	if (sweep->from >= sweep->to) return OK;
+	uint32_t       at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
+	struct row_key key = key_u32(request->account->id, at);
+	struct stream  stream = stream_from(request->view, TABLE_SCAN, &key);
+	while (!err && at <= last) {
+		if ((err = stream_next(&stream, rows, ROWS, &count))) break;
+		if (count == 0) return ERR_DAMAGED;
+		for (unsigned i = 0; i < count && at <= last && !err; i++)
+			err = take_row(request, sweep, &rows[i], selection, at++);
 	}
 	return err;
-}
-
-/* The newest rows may not be in LMDB yet. */
-static enum err sweep_rows(struct request *request, const struct sweep *sweep, struct selection *selection)
-{
-	if (sweep->from >= sweep->to) return OK;
-	uint32_t at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
-	enum err err = sweep_stored(request, sweep, selection, &at);
-	for (; !err && at <= last; at++) {
-		struct row_key key = key_u32(request->account->id, at);
-		struct span    row;
-		err = view_get(request->view, TABLE_SCAN, key_span(&key), &row);
-		if (!err) err = take_row(sweep, row, selection, at);
-	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 static enum err find_range(struct request *request, const struct scan_filter *filter, struct sweep *sweep)
