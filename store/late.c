@@ -73,10 +73,18 @@ static bool hurries(const struct late *late)
 	return tails_hurry(late) || rows_hurry(late);
 }
 
-/* Units of the round under way that should have been written when so much has passed. */
+/* Units of the round under way that are not written yet. Those taken ahead of the next one are none of them: their memory
+ * hurries them, and as a debt of this round they would stop decisions. */
+static uint64_t left_of_round(const struct late *late)
+{
+	uint64_t left = cells_left(late->set.cells);
+	return late->has_taken_ahead ? left - late_rows_left(late->set.cells) : left;
+}
+
+/* Units of it that should have been written when so much has passed. */
 static uint64_t owed(const struct late *late, uint64_t thousandths)
 {
-	uint64_t due = late->total * thousandths / 1000, written = late->total - cells_left(late->set.cells);
+	uint64_t due = late->total * thousandths / 1000, written = late->total - left_of_round(late);
 	return due > written ? due - written : 0;
 }
 
@@ -85,7 +93,7 @@ bool late_owes(const struct late *late, bool idle)
 	if (!late_is_behind(late)) return false;
 	if (idle || hurries(late) || cells_pressure(late->set.cells) >= LATE_HURRY_PERCENT) return true;
 	if (!late->is_under_way) return passed(late) >= 1000;
-	uint64_t rows = owed(late, passed(late)), left = cells_left(late->set.cells);
+	uint64_t rows = owed(late, passed(late)), left = left_of_round(late);
 	return rows >= late->set.slice_rows || rows >= left;
 }
 
@@ -107,6 +115,7 @@ static enum err begin_round(struct late *late, const struct applied *now)
 	late->from = *now;
 	cells_begin_round(late->set.cells);
 	late->total = cells_left(late->set.cells);
+	late->has_taken_ahead = false;
 	late->is_under_way = true;
 #ifdef FAULT_LATE_POSITION
 	return db_put_late(late->set.db, now); /* the fault: the position moves before the rows are written */
@@ -121,7 +130,8 @@ static enum err end_round(struct late *late, const struct applied *now)
 	return OK;
 #endif
 	/* What has changed since the round began may have been written with it. */
-	return db_put_late(late->set.db, cells_dirty(late->set.cells) ? &late->from : now);
+	bool is_all = !cells_dirty(late->set.cells) && !cells_left(late->set.cells);
+	return db_put_late(late->set.db, is_all ? now : &late->from);
 }
 
 static enum err write_block(struct late *late, bool *some)
@@ -134,20 +144,22 @@ static enum err write_block(struct late *late, bool *some)
 	return *some ? db_write_late(late->set.db, account, number, span_of(row, sizeof row), stored) : OK;
 }
 
-/* The next unit of the round under way, or of what is written ahead of it. */
+/* The next unit of the round under way, or of what is written ahead of it. Rows that were taken ahead, and whose memory does
+ * not hurry any more, wait for the next round. */
 static enum err write_next(struct late *late, bool tails_ahead, bool all, bool *some)
 {
-	enum err err = late_rows_write_next(late->set.db, some);
+	enum err err = OK;
+	*some = false;
+	if (!all || !late->has_taken_ahead) err = late_rows_write_next(late->set.db, some);
 	if (!err && !*some) err = tails_write_next(late->set.db, tails_ahead, some);
 	return !err && !*some && all ? write_block(late, some) : err;
 }
 
-/* If those that wait are not enough. They are of the round under way then, if there is one. */
+/* If those that wait are not enough. */
 static void take_rows_ahead(struct late *late)
 {
 	if (late_rows_left(late->set.cells)) return;
-	if (late_rows_take(late->set.cells) && late->is_under_way)
-		late->total += late_rows_left(late->set.cells);
+	if (late_rows_take(late->set.cells)) late->has_taken_ahead = late->is_under_way;
 }
 
 enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
@@ -157,7 +169,8 @@ enum err late_slice(struct late *late, const struct applied *now, unsigned rows)
 	if (rows_hurry(late)) take_rows_ahead(late);
 	for (unsigned i = 0; !err && some && i < rows; i++)
 		err = write_next(late, tails_ahead, !ahead, &some);
-	bool is_over = late->is_under_way && cells_left(late->set.cells) == 0;
+	if (!late_rows_left(late->set.cells)) late->has_taken_ahead = false;
+	bool is_over = late->is_under_way && left_of_round(late) == 0;
 	return !err && is_over ? end_round(late, now) : err;
 }
 

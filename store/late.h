@@ -17,12 +17,13 @@ struct late {
 		unsigned      slice_rows;  /* units in one commit; 0: LATE_SLICE_ROWS */
 	} set;
 
-	uint64_t       bytes; /* journalled since the last round began */
-	int64_t        began_us;
-	uint64_t       round_bytes; /* from the beginning of one round to that of the next */
-	uint64_t       total;       /* units of the round under way */
-	bool           is_under_way;
-	struct applied from; /* where it began */
+	uint64_t bytes; /* journalled since the last round began */
+	int64_t  began_us;
+	uint64_t round_bytes; /* from the beginning of one round to that of the next */
+	uint64_t total;       /* units of the round under way */
+	bool     is_under_way;
+	bool     has_taken_ahead; /* the late rows that are left came to it later, and are none of `total` */
+	struct applied from;      /* where it began */
 };
 
 /* `behind`: bytes of the journal behind the position that the tables have. */
