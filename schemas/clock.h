@@ -17,6 +17,7 @@ typedef struct {
 
 #define US_PER_MS  INT64_C(1000)
 #define US_PER_SEC INT64_C(1000000)
+#define US_PER_DAY (86400 * US_PER_SEC)
 
 static inline mono_us mono_after(mono_us at, dur_us wait)
 {

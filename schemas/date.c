@@ -3,7 +3,6 @@
  * both directions are plain arithmetic. */
 #include "schemas/date.h"
 
-#define US_PER_DAY     (INT64_C(86400) * US_PER_SEC)
 #define DAYS_PER_ERA   INT64_C(146097)
 #define YEAR_0001      (INT64_C(-719162) * US_PER_DAY)     /* 0001-01-01T00:00:00Z */
 #define YEAR_9999_LAST (INT64_C(2932897) * US_PER_DAY - 1) /* the microsecond before 10000-01-01 */

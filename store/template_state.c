@@ -19,8 +19,8 @@ enum err template_use_read(struct span value, struct template_use *use)
 	if (value.size != VALUE_BYTES && value.size != VALUE_BYTES_BEFORE) return ERR_DAMAGED;
 	use->state = (enum template_state)value.at[AT_STATE];
 	use->passes = get_le32(value.at + AT_PASSES);
-	use->is_from_before = value.size == VALUE_BYTES_BEFORE;
-	if (!use->is_from_before) use->installed = get_le32(value.at + AT_INSTALLED);
+	use->is_from_before = value.size == VALUE_BYTES_BEFORE && use->passes;
+	if (value.size == VALUE_BYTES) use->installed = get_le32(value.at + AT_INSTALLED);
 	if (use->installed > use->passes) return ERR_DAMAGED;
 	if (use->state == TEMPLATE_USED) return OK;
 	bool is_known = use->state == TEMPLATE_DELETED || use->state == TEMPLATE_RETIRED;

@@ -142,6 +142,25 @@ def test_blocked_switched_off_and_expired(shop, phone, chain):
     assert late.headers["retry-after"] == "1"
 
 
+def test_a_pass_that_is_deleted_later_ended_when_it_was_deactivated(shop, phone):
+    held = Held(shop, shop.create("ada"))
+    assert phone.register(held).status == 201
+    shop.event("ada", "deactivated")
+    advance(shop, 31 * DAY)
+    is_refused(phone.fetch(held))
+    assert shop.client.delete(path_of("ada")).status == 204
+    is_refused(phone.fetch(held))
+
+
+def test_a_certificate_that_was_removed_signs_nothing_any_more(shop, phone, chain, tmp_path):
+    held = Held(shop, shop.create("ada"))
+    fetched(phone, held, chain)
+    other = AppleChain(tmp_path / "other", PASS_TYPE)
+    shop.service.cli("wallet", "apple", "remove", shop.account)
+    shop.service.cli("wallet", "apple", "put", shop.account, *other.files())  # of the first generation, too
+    fetched(phone, held, other)
+
+
 def test_an_installed_pass_stays_with_its_pass_type(shop, phone, chain, tmp_path):
     held = Held(shop, shop.create("ada"))
     second = AppleChain(tmp_path / "second", "pass.example.second")

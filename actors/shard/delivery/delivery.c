@@ -76,7 +76,7 @@ void ends_note(struct ends *ends, struct account_id account)
 static enum err look_up(struct request *request, struct ends_of *of)
 {
 	struct delivery_end row = {.number = 0};
-	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
+	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * US_PER_DAY};
 	enum err            err = delivery_end_last(request->view, of->account, &of->last);
 	for (unsigned i = 0; !err && i <= of->noted; i++) {
 		if ((err = delivery_end_after(request->view, of->account, row.number, &row))) break;

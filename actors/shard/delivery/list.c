@@ -50,7 +50,7 @@ static enum err list_ended(struct listing *listing)
 {
 	struct request     *request = listing->request;
 	struct delivery_end row = {.number = 0};
-	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
+	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * US_PER_DAY};
 	enum err            err = OK;
 	while (!listing->list.err &&
 	       !(err = delivery_end_after(request->view, request->account->id, row.number, &row)))

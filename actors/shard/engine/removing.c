@@ -19,6 +19,7 @@ enum err engine_remove(struct engine *engine, bool *more)
 		args[ARG_WALLET_REMOVE_number] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER,
 		                                                  .via.u64 = next.pass_number};
 		err = engine_decide_own(engine, &call, &outcome, &answer);
+		if (!err && answer) err = removals_again(&engine->removals, &next, engine->service_now);
 	}
 	*more = true;
 	return err;

@@ -46,7 +46,7 @@ static struct cleanup known_id(const struct request *request, struct span pass_i
 static enum err note_id(struct request *request, struct span pass_id)
 {
 	struct cleanup row = known_id(request, pass_id);
-	row.from.v = request->now.v + ERASED_ID_KEPT_DAYS * INT64_C(86400) * US_PER_SEC;
+	row.from.v = request->now.v + ERASED_ID_KEPT_DAYS * US_PER_DAY;
 	return cleanup_put(request->view, &row);
 }
 

@@ -136,7 +136,7 @@ static enum err clean_phones(struct view *view, const struct cleanup *row, struc
 {
 	bool     done;
 	enum err err = registrations_clean(view, row, &done);
-	if (done) at->part = END;
+	if (!err && done) at->part = END;
 	return err;
 }
 

@@ -48,14 +48,6 @@ static enum err list_wallets(struct request *request, struct pass_view *shown)
 	return OK;
 }
 
-/* Can a wallet be given the pass, as it stands? */
-static bool may_be_put(const struct hot *pass)
-{
-	bool is_alive = pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE ||
-	                pass->status == PASS_REMOVED;
-	return is_alive && !(pass->flags & HOT_REINSTALL_BLOCKED);
-}
-
 enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
@@ -71,7 +63,7 @@ enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 	                          .background_color = template->background_color,
 	                          .appearance = body.appearance,
 	                          .visible = body.visible,
-	                          .may_be_put = may_be_put(&pass.now),
+	                          .may_be_put = pass_may_be_put(&pass.now),
 	                          .qr_value = template->qr ? body.pass_id : span_of(NULL, 0)};
 	list_fields(template, &shown);
 	if ((err = measure_images(request, template, &body, &shown))) return err;

@@ -48,6 +48,10 @@ must_check enum err pass_plan_balance(const struct template *template, int64_t b
 /* Why nothing can be done with the pass any more: it is deactivated, or was never issued; CAUSE_NONE: it can. */
 enum cause pass_is_dead(const struct hot *pass);
 
+/* Is it issued, active or removed: has a holder use of it? And may the holder put it into a wallet, as it stands? */
+bool pass_is_issued(const struct hot *pass);
+bool pass_may_be_put(const struct hot *pass);
+
 /* Errors: ERR_PAYLOAD_TOO_LARGE: it is larger than what may be stored. */
 must_check enum err pass_check_size(struct outcome *outcome, const struct body *body);
 

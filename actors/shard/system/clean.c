@@ -112,7 +112,7 @@ static enum err forget_ends(struct request *request, struct account_id account, 
 	struct delivery_end found = {.number = 0};
 	uint64_t            first = 0;
 	unsigned            count = 0;
-	wall_us             until = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
+	wall_us             until = {request->now.v - DELIVERIES_KEPT_DAYS * US_PER_DAY};
 	enum err            err = OK;
 	while (count < ROWS_A_STEP &&
 	       !(err = delivery_end_after(request->view, account, found.number, &found)) &&

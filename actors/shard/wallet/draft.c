@@ -64,6 +64,7 @@ static void name_of(const struct draft *draft, struct span pass_json, uint8_t na
 	                        span_of(credential->account.b, sizeof credential->account.b),
 	                        span_of(&credential->number, sizeof credential->number),
 	                        span_of(&credential->generation, sizeof credential->generation),
+	                        span_of(&credential->put, sizeof credential->put),
 	                        span_of(draft->kit.is.hash, sizeof draft->kit.is.hash),
 	                        pass_json,
         };

@@ -10,7 +10,6 @@
 
 static const int64_t thresholds_days[] = {30, 14, 7, 1};
 enum { THRESHOLDS = sizeof thresholds_days / sizeof *thresholds_days };
-#define US_PER_DAY (INT64_C(86400) * US_PER_SEC)
 
 void wallet_end_account(const struct wallet_end *end, char text[ACCOUNT_ID_TEXT])
 {

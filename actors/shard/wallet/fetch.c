@@ -18,7 +18,7 @@ static enum err open_draft(struct request *request, struct draft *draft)
 	                           &draft->credential);
 	if (err == ERR_NOT_FOUND || (!err && !span_equal(draft->credential.name, type)))
 		return ERR_UNAUTHENTICATED;
-	return err ? err : draft_begin(request, draft);
+	return err;
 }
 
 /* The second in which what the phone shows changed last. */
@@ -47,7 +47,7 @@ static enum err sign(struct request *request, struct draft *draft, struct buffer
 	reply->fate = wallet_credential_ended(&draft->credential, request->now) ? PACKAGE_LATER
 	                                                                        : PACKAGE_MADE;
 	if (arg_present(since) && arg_integer(since, 0) >= changed) reply->fate = PACKAGE_SAME;
-	if (reply->fate != PACKAGE_MADE) return OK;
+	if (reply->fate != PACKAGE_MADE || (err = draft_begin(request, draft))) return err;
 	reply->kit = draft->kit.is;
 	reply->modified_s = (uint32_t)(changed < before_now ? changed : before_now);
 	return draft_sign(request, draft, pass_json, &reply->own);

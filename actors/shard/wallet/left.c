@@ -21,6 +21,6 @@ enum err wallet_pass_left(struct request *request, const struct hot_at *pass, st
 	}
 	bool keeps = !err && has_wallets && after->status == PASS_DEACTIVATED && !(after->flags & HOT_ERASED);
 	if (!keeps) return err;
-	phones.from.v = request->now.v + WALLET_ENDED_DAYS * INT64_C(86400) * US_PER_SEC;
+	phones.from = wallet_ended_until(request->now);
 	return cleanup_put(request->view, &phones);
 }

@@ -4,6 +4,10 @@
 
 /* Service time in which phones may still have a pass that has ended. */
 enum { WALLET_ENDED_DAYS = 30 };
+static inline wall_us wallet_ended_until(wall_us ended)
+{
+	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
+}
 
 /* Stages what follows when the active pass becomes `after`, which is not active: no removal is due any more, and phones lose one
  * that has ended after WALLET_ENDED_DAYS. Clears flags of `after`. For pass_change() alone. Point reads. Errors: as view.h. */

@@ -9,10 +9,8 @@
 static enum package_fate fate_of(const struct request *request, const struct draft *draft)
 {
 	const struct hot *pass = &draft->pass.now;
-	bool              is_open = pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE ||
-	               pass->status == PASS_REMOVED;
 	if (pass->status == PASS_CREATING) return PACKAGE_LATER;
-	if (!is_open || pass->flags & HOT_REINSTALL_BLOCKED) return PACKAGE_FORBIDDEN;
+	if (!pass_may_be_put(pass)) return PACKAGE_FORBIDDEN;
 	return wallet_credential_ended(&draft->credential, request->now) ? PACKAGE_LATER : PACKAGE_MADE;
 }
 
@@ -28,7 +26,6 @@ static enum err open_draft(struct request *request, const msgpack_object *token,
 	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE,
 	                                     &draft->credential);
 	if (!err) err = pass_of_token(request, arg_span(token), &draft->pass, &draft->body);
-	if (!err) err = draft_begin(request, draft);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
@@ -50,8 +47,9 @@ enum err on_WALLET_PACKAGE(struct request *request, struct outcome *outcome)
 	}
 	if ((err = open_draft(request, &request->args[ARG_WALLET_PACKAGE_token], &draft))) return err;
 	reply.fate = fate_of(request, &draft);
-	reply.kit = draft.kit.is;
-	if (reply.fate == PACKAGE_MADE) err = draft_sign(request, &draft, &pass_json, &reply.own);
+	if (reply.fate == PACKAGE_MADE && !(err = draft_begin(request, &draft)))
+		err = draft_sign(request, &draft, &pass_json, &reply.own);
+	if (reply.fate == PACKAGE_MADE) reply.kit = draft.kit.is;
 	if (!err) package_reply_pack(&reply, outcome->payload);
 	buffer_free(&pass_json);
 	return err;

@@ -3,8 +3,6 @@
 
 #include "actors/shard/delivery/fan_out.h"
 
-static const int64_t day_us = INT64_C(86400) * US_PER_SEC;
-
 enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass)
 {
 	struct body body;
@@ -16,9 +14,14 @@ enum err phone_pass(struct request *request, const msgpack_object *token, struct
 
 enum err phone_pass_ended(struct request *request, const struct hot_at *pass, wall_us *at)
 {
-	struct ledger_row row;
+	struct ledger_row row, before;
 	enum err          err = ledger_get(request->view, pass->account, pass->now.ledger_head, &row);
 	if (!err) *at = row.at;
+	/* A pass that was deleted after it was deactivated had ended before. */
+	if (!err && row.previous &&
+	    !(err = ledger_get(request->view, pass->account, row.previous, &before)) &&
+	    before.status == PASS_DEACTIVATED)
+		*at = before.at;
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
@@ -26,13 +29,11 @@ enum err phone_may_have(struct request *request, const struct hot_at *pass)
 {
 	const struct hot *now = &pass->now;
 	wall_us           ended;
-	bool              is_open = now->status == PASS_ISSUED || now->status == PASS_ACTIVE ||
-	               now->status == PASS_REMOVED;
-	if (is_open) return now->flags & HOT_REINSTALL_BLOCKED ? ERR_UNAUTHENTICATED : OK;
+	if (pass_is_issued(now)) return now->flags & HOT_REINSTALL_BLOCKED ? ERR_UNAUTHENTICATED : OK;
 	if (now->status != PASS_DEACTIVATED) return ERR_UNAUTHENTICATED;
 	enum err err = phone_pass_ended(request, pass, &ended);
 	if (err) return err;
-	return request->now.v < ended.v + WALLET_ENDED_DAYS * day_us ? OK : ERR_UNAUTHENTICATED;
+	return request->now.v < wallet_ended_until(ended).v ? OK : ERR_UNAUTHENTICATED;
 }
 
 enum err phone_credential(struct request *request, struct span type, uint64_t *number)

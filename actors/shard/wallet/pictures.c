@@ -32,14 +32,19 @@ static void add(struct listing *list, enum shape shape, struct span png)
 static enum err add_shapes(struct listing *list, struct span url, enum shape first, enum shape last,
                            bool *added)
 {
-	struct image image;
-	unsigned     before = list->pictures->count;
+	struct image         image;
+	struct shape_verdict verdict;
+	unsigned             before = list->pictures->count;
 	*added = false;
 	if (!url.size) return OK;
 	enum err err = image_of_url(list->view, list->account, url, &image);
+	if (!err) err = shape_verdict_get(list->view, list->account, image.hash, &verdict);
 	for (unsigned shape = first; !err && shape <= last; shape++) {
 		struct span png;
-		err = image_shape_get(list->view, list->account, image.hash, (enum shape)shape, &png);
+		if (!(verdict.made & SHAPE_BIT(shape)))
+			err = ERR_NOT_FOUND; /* it may be there already, but a kit's name says what is made */
+		else
+			err = image_shape_get(list->view, list->account, image.hash, (enum shape)shape, &png);
 		if (!err) add(list, (enum shape)shape, png);
 	}
 	*added = !err;

@@ -101,9 +101,10 @@ static enum err preview(struct request *request, struct outcome *outcome, struct
 {
 	struct package_own own;
 	struct buffer      package = {0};
-	enum err           err = draft_sign(request, draft, pass_json, &own);
-	if (err || !arg_present(&request->args[ARG_WALLET_PREVIEW_out])) return err;
-	if (!(err = write_package(request, draft, &own, &package)))
+	if (!arg_present(&request->args[ARG_WALLET_PREVIEW_out]))
+		return wallet_pass_json(&draft->shown, view_arena(request->view), pass_json);
+	enum err err = draft_sign(request, draft, pass_json, &own);
+	if (!err && !(err = write_package(request, draft, &own, &package)))
 		err = send_parts(outcome, buffer_span(&package));
 	buffer_free(&package);
 	return err;

@@ -55,7 +55,7 @@ static enum err limit_ended(struct request *request, const struct hot_at *pass)
 	enum err       err = cleanup_get(request->view, &phones);
 	if (err != ERR_NOT_FOUND) return err;
 	if ((err = phone_pass_ended(request, pass, &phones.from))) return err;
-	phones.from.v += WALLET_ENDED_DAYS * INT64_C(86400) * US_PER_SEC;
+	phones.from = wallet_ended_until(phones.from);
 	return cleanup_put(request->view, &phones);
 }
 

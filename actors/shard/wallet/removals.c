@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64, AGAIN_S = 60 };
 
 static void swap(struct removals *removals, size_t a, size_t b)
 {
@@ -60,6 +60,15 @@ enum err removals_on_writes(struct removals *removals, const struct writes *writ
 		if (!(err = wallet_due_read(write->key, write->value, &row))) err = add(removals, &row);
 	}
 	return err;
+}
+
+enum err removals_again(struct removals *removals, const struct removal *taken, wall_us now)
+{
+	const struct wallet_due row = {.account = taken->account,
+	                               .kind = WALLET_DUE_REMOVAL,
+	                               .pass_number = taken->pass_number,
+	                               .due = {now.v + AGAIN_S * US_PER_SEC}};
+	return add(removals, &row);
 }
 
 bool removals_take(struct removals *removals, wall_us now, struct removal *next)

@@ -19,5 +19,8 @@ must_check enum err removals_load(struct removals *removals, struct view *view);
 void                removals_free(struct removals *removals);
 must_check enum err removals_on_writes(struct removals *removals, const struct writes *writes);
 
+/* One that was taken and could not be done comes up again after a minute. */
+must_check enum err removals_again(struct removals *removals, const struct removal *taken, wall_us now);
+
 /* Takes the next that is due. False: none. */
 bool removals_take(struct removals *removals, wall_us now, struct removal *next);

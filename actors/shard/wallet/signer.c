@@ -26,6 +26,7 @@ struct certificate {
 	struct account_id     account;
 	uint64_t              number;
 	uint32_t              generation;
+	wall_us               put; /* generations begin again after a removal */
 	mono_us               used;
 	struct wallet_signer *parsed; /* NULL: the place is free */
 };
@@ -195,13 +196,16 @@ static enum err find_certificate(struct signer *signer, const struct signing *si
 {
 	const struct wallet_credential *credential = signing->credential;
 	struct certificate             *at = place_of(signer, credential, now);
-	if (!is_of(at, credential) || at->generation != credential->generation) {
+	bool is_it = is_of(at, credential) && at->generation == credential->generation &&
+	             at->put.v == credential->put.v;
+	if (!is_it) {
 		wallet_signer_free(&at->parsed);
 		enum err err = parse(credential, signing->wallet_key, &at->parsed);
 		if (err) return err;
 		at->account = credential->account;
 		at->number = credential->number;
 		at->generation = credential->generation;
+		at->put = credential->put;
 	}
 	at->used = now;
 	*certificate = at->parsed;
