@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED | HOT_BY_WALLET, PASSES_FIRST = 1024 };
-enum { STATUS_DEACTIVATED = 5 };
 
 /* Hot rows ------------------------------------------------------------------------------------------------ */
 
@@ -46,7 +45,7 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 	bool deleted = hot->flags & HOT_DELETED;
 	if (hot->status >= HOT_COUNT_DELETED)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown status %u", number, hot->status);
-	else if (deleted && hot->status != STATUS_DEACTIVATED)
+	else if (deleted && hot->status != PASS_DEACTIVATED)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: deleted, but of status %u", number, hot->status);
 	if (hot->flags & ~FLAGS_KNOWN)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);

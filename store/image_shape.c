@@ -9,8 +9,7 @@ enum {
 	VERDICT_VERSION = 1,
 	VERDICT_BYTES = 4,
 	DUE_BYTES = 6,
-	WALK_BYTES = sizeof(struct account_id) + IMAGE_HASH_BYTES,
-	WALK_STEP = BULK_WRITES_MAX / 2
+	WALK_BYTES = sizeof(struct account_id) + IMAGE_HASH_BYTES
 };
 enum { SHAPES_ALL = (SHAPE_BIT(SHAPE_END) - 1) - 1 }; /* shape 0 is none */
 

@@ -4,31 +4,18 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum {
-	VERSION = 2,
-	AT_GENERATION = 1,
-	AT_LOOK = 5,
-	AT_CHANGED = 9,
-	HEAD_BYTES = AT_CHANGED + 8,
-	HEAD_BYTES_1 = AT_LOOK, /* of version 1 */
-	TEXT_BYTES_MIN = 2
-};
+enum { VERSION = 1, AT_LOOK = 1, AT_CHANGED = 5, HEAD_BYTES = AT_CHANGED + 8, TEXT_BYTES_MIN = 2 };
 
 enum err template_row_read(struct span value, struct template_row *row)
 {
-	*row = (struct template_row){.generation = 1, .text = value};
+	*row = (struct template_row){.text = value};
 	if (value.size < TEXT_BYTES_MIN) return ERR_DAMAGED;
 	if (value.at[0] == '{') return OK;
-	size_t head = value.at[0] == 1 ? HEAD_BYTES_1 : HEAD_BYTES;
-	if (value.at[0] < 1 || value.at[0] > VERSION || value.size < head + TEXT_BYTES_MIN)
-		return ERR_DAMAGED;
-	row->generation = get_le32(value.at + AT_GENERATION);
-	row->text = span_of(value.at + head, value.size - head);
-	if (value.at[0] == VERSION) {
-		row->look = get_le32(value.at + AT_LOOK);
-		row->changed.v = (int64_t)get_le64(value.at + AT_CHANGED);
-	}
-	return row->generation ? OK : ERR_DAMAGED;
+	if (value.at[0] != VERSION || value.size < HEAD_BYTES + TEXT_BYTES_MIN) return ERR_DAMAGED;
+	row->look = get_le32(value.at + AT_LOOK);
+	row->changed.v = (int64_t)get_le64(value.at + AT_CHANGED);
+	row->text = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES);
+	return OK;
 }
 
 enum err template_row_get(struct view *view, struct account_id account, uint32_t number,
@@ -46,7 +33,6 @@ enum err template_row_put(struct view *view, struct account_id account, uint32_t
 	struct row_key key = key_u32(account, number);
 	struct buffer  value = {0};
 	uint8_t        head[HEAD_BYTES] = {VERSION};
-	put_le32(head + AT_GENERATION, row->generation);
 	put_le32(head + AT_LOOK, row->look);
 	put_le64(head + AT_CHANGED, (uint64_t)row->changed.v);
 	buffer_append(&value, head, sizeof head);

@@ -3,12 +3,10 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* The operator's file of a template. TEMPLATE row: account | number u32 -> version u8 (2) | generation u32 | look u32 | changed i64,
- * little-endian | the file as JSON text, without its id. The generation is 1 at first, and one more with each file that differs
- * from the one before: what was made of a template knows by it that the template has changed since. Of version 1 are rows
- * without look and time, and a value that begins with "{" is the text alone, of generation 1. Errors: as view.h. */
+/* The operator's file of a template. TEMPLATE row: account | number u32 -> version u8 (1) | look u32 | changed i64, little-endian |
+ * the file as JSON text, without its id. The look changes with each file that differs from the one before. A value that begins
+ * with "{" is the text alone, as older programs wrote it. Errors: as view.h. */
 struct template_row {
-	uint32_t    generation;
 	struct span text;
 	uint32_t    look; /* the account's, as of its last change: looks in account_row.h; 0: from before */
 	wall_us     changed; /* when that was; 0: not known */

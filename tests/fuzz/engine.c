@@ -247,7 +247,8 @@ static void settle_at(int64_t pace_us)
 	send_filled();
 	for (unsigned i = 0; !is_quiet() || i < 2; i++) {
 		struct pollfd news[] = {{.fd = store_fd(store), .events = POLLIN},
-		                        {.fd = readers_fd(engine->readers), .events = POLLIN}};
+		                        {.fd = readers_fd(engine->readers), .events = POLLIN},
+		                        {.fd = readers_fd(engine->signers), .events = POLLIN}};
 		must(i < TURNS_MAX);
 		turn();
 		bool threads_work = store_is_syncing(store) ||
@@ -257,7 +258,7 @@ static void settle_at(int64_t pace_us)
 		                 : 10 * IDLE_US; /* for the timer, or until something is due */
 		now.v += us;
 		service_now.v += us;
-		if (threads_work && i > 1) (void)poll(news, 2, 5);
+		if (threads_work && i > 1) (void)poll(news, 3, 5);
 	}
 }
 

@@ -262,7 +262,7 @@ static void begin_place(struct test_dir *test_dir)
 	}
 	struct row_key key = key_u32(account, 1);
 	struct buffer  value = {0};
-	buffer_append(&value, "\1\1\0\0\0", 5); /* a template of the first generation, whose text is none */
+	buffer_append(&value, "\1\0\0\0\0\0\0\0\0\0\0\0\0", 13); /* a template whose text is none */
 	buffer_append(&value, filler(99, 3 * PART_BYTES).at, 3 * PART_BYTES);
 	shop_save(store, TABLE_TEMPLATE, key_span(&key), buffer_span(&value));
 	buffer_free(&value);

@@ -1,4 +1,4 @@
-/* store/template_row.h: a template's file and generation, to the byte; and a row from before generations. */
+/* store/template_row.h: a template's file and look, to the byte; and a row from before looks. */
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -11,40 +11,31 @@ static const struct account_id account = {{'a'}};
 
 Test(template_row, is_a_head_and_the_text)
 {
-	static const char   want[] = "\2\1\2\3\4\5\0\0\0\6\0\0\0\0\0\0\0{\"name\":\"n\"}";
+	static const char   want[] = "\1\1\2\3\4\6\0\0\0\0\0\0\0{\"name\":\"n\"}";
 	struct row_key      key = key_u32(account, 7);
-	struct template_row row = {0x04030201, span_str("{\"name\":\"n\"}"), 5, {6}};
+	struct template_row row = {span_str("{\"name\":\"n\"}"), 0x04030201, {6}};
 	struct span         value;
 	cr_assert_eq(template_row_put(s.view, account, 7, &row), OK);
 	scratch_save(&s);
 	cr_assert_eq(view_get(s.view, TABLE_TEMPLATE, key_span(&key), &value), OK);
 	cr_expect(span_equal(value, span_of(want, sizeof want - 1)));
 	cr_assert_eq(template_row_get(s.view, account, 7, &row), OK);
-	cr_expect(row.generation == 0x04030201 && span_is(row.text, "{\"name\":\"n\"}"));
-	cr_expect(row.look == 5 && row.changed.v == 6);
+	cr_expect(span_is(row.text, "{\"name\":\"n\"}") && row.look == 0x04030201 && row.changed.v == 6);
 	cr_expect_eq(template_row_get(s.view, account, 8, &row), ERR_NOT_FOUND);
 }
 
-Test(template_row, a_text_alone_is_of_the_first_generation)
+Test(template_row, a_text_alone_has_no_look)
 {
 	struct template_row row;
 	cr_assert_eq(template_row_read(span_str("{}"), &row), OK);
-	cr_expect(row.generation == 1 && span_is(row.text, "{}"));
-}
-
-Test(template_row, of_version_1_has_a_generation_alone)
-{
-	struct template_row row;
-	cr_assert_eq(template_row_read(span_of("\1\7\0\0\0{}", 7), &row), OK);
-	cr_expect(row.generation == 7 && span_is(row.text, "{}") && !row.look && !row.changed.v);
+	cr_expect(span_is(row.text, "{}") && !row.look && !row.changed.v);
 }
 
 Test(template_row, other_forms_are_damaged)
 {
 	static const struct span bad[] = {{NULL, 0},
 	                                  {(const uint8_t *)"{", 1},
-	                                  {(const uint8_t *)"\1\1\0\0\0{", 6},
-	                                  {(const uint8_t *)"\1\0\0\0\0{}", 7},
+	                                  {(const uint8_t *)"\1\0\0\0\0\0\0\0\0\0\0\0\0{", 14},
 	                                  {(const uint8_t *)"\2\1\0\0\0{}", 7}};
 	struct template_row      row;
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -132,15 +132,6 @@ enum err account_template_wallet(const struct account *account, struct view *vie
 	return OK;
 }
 
-enum err account_template_generation(const struct account *account, struct view *view, uint32_t number,
-                                     uint32_t *generation)
-{
-	const struct account_template *found;
-	enum err                       err = find_template(account, view, number, &found);
-	if (!err) *generation = found->generation;
-	return err;
-}
-
 enum err account_template_look(const struct account *account, struct view *view, uint32_t number,
                                uint32_t *look, wall_us *changed)
 {

@@ -28,8 +28,7 @@ struct account_template {
 	bool        is_deleted; /* and no pass was made of it: nothing else is set */
 	bool        is_retired; /* deleted, but still needed by deleted passes */
 	size_t      bytes;
-	uint32_t    generation; /* of its file */
-	uint32_t    look;       /* as in struct template_row */
+	uint32_t    look; /* as in struct template_row */
 	wall_us     changed;
 	struct template rules;
 	struct wallet_settings *wallet; /* its texts lie behind it; NULL: the file has none */
@@ -123,12 +122,10 @@ must_check enum err account_template(const struct account *account, struct view 
 /* The same for a new use: ERR_NOT_FOUND also for a template that only deleted passes still need. */
 must_check enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
                                             const struct template **template);
-/* Its settings for wallets, which may be those of a template without any, in `room`; and its generation. As account_template(). */
+/* Its settings for wallets, which may be those of a template without any, in `room`. As account_template(). */
 must_check enum err account_template_wallet(const struct account *account, struct view *view, uint32_t number,
                                             struct wallet_settings        *room,
                                             const struct wallet_settings **wallet);
-must_check enum err account_template_generation(const struct account *account, struct view *view,
-                                                uint32_t number, uint32_t *generation);
 /* When what wallets show of its passes changed last, and which of the account's looks that was: of the template or of the
  * account's name, whichever is later. As account_template(). */
 must_check enum err account_template_look(const struct account *account, struct view *view, uint32_t number,

@@ -327,7 +327,7 @@ enum err account_template_load(struct view *view, struct account_id id, uint32_t
 	if (!err && !(*out = keep_template(&rules, &wallet))) err = ERR_NO_MEMORY;
 	if (!err) (*out)->is_retired = use.state == TEMPLATE_RETIRED;
 	if (!err) {
-		(*out)->generation = row.generation;
+		/*X*/
 		(*out)->look = row.look;
 		(*out)->changed = row.changed;
 	}

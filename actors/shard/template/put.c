@@ -31,16 +31,15 @@ static enum err check_room(struct request *request, struct outcome *outcome)
 	           : refuse(outcome, REASON_OF_ALL(TEMPLATES_MADE, .most = TEMPLATES_MADE_MAX));
 }
 
-/* The same file again keeps its generation: nothing that was made of the template has to be made again. */
+/* The same file again keeps its look: nothing that was made of the template has to be made again. */
 static enum err store_template(struct request *request, uint32_t number, struct span text)
 {
-	struct template_row file = {.generation = 0, .text = {NULL, 0}};
+	struct template_row file = {.text = {NULL, 0}};
 	struct account_row  row = request->account->row;
 	enum err            err = template_row_get(request->view, request->account->id, number, &file);
 	if (err && err != ERR_NOT_FOUND) return err;
 	bool is_same = span_equal(file.text, text);
 	if (!is_same) {
-		file.generation++;
 		file.look = ++row.looks;
 		file.changed = request->now;
 	}
