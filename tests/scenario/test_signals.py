@@ -28,7 +28,8 @@ def pids(service):
 
 
 def works_as_before(service, shop, before):
-    """The same processes serve requests, and none of them is stopped."""
+    """The same processes serve requests, and none of them is stopped. A host that stalls makes the service unready for a moment."""
+    wait_for(service.is_ready, READY_SECONDS, "the service to be ready")
     shop.add(shop.create()["id"], 1)
     assert pids(service) == before
     assert service.process.poll() is None and service.is_ready()
