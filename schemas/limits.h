@@ -163,6 +163,9 @@ enum {
 	FAILING_MAX = 10,          /* subscriptions of a shard named by status and /metrics: the worst */
 	LEASES_PER_CALL_MAX = 24,  /* deliveries leased by one command: it stages writes for each */
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
+	PUSHES_PER_CALL_MAX = 24,  /* passes in wallets leased, and reported, by one command */
+	PUSH_NOTES_PER_CALL_MAX =
+	    8,                     /* phones that are gone, and complaints about credentials, in one report */
 	LEASES_MAX = 4096,         /* leases at once, over all shards; more wait in their queues */
 	HANDED_BODY_BYTES = 65536, /* payloads sent along with leases, in bytes; others are requested */
 	HANDED_FRESH_MS = 100,     /* age up to which such a payload is current; an older one is requested */

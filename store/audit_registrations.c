@@ -80,14 +80,14 @@ static enum err audit_devices(struct auditor *auditor)
 
 static void judge_due(struct auditor *auditor, const struct wallet_due *row)
 {
-	if (row->pass_number >= auditor->pass_count) {
-		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->pass_number);
-		return;
-	}
-	struct pass_seen *pass = &auditor->passes[row->pass_number];
+	bool is_of_pass = row->kind != WALLET_DUE_TOUCH && row->kind != WALLET_DUE_MESSAGE;
+	if (is_of_pass && row->number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->number);
+	if (row->kind != WALLET_DUE_REMOVAL || row->number >= auditor->pass_count) return;
+	struct pass_seen *pass = &auditor->passes[row->number];
 	pass->is_removal_due = true;
 	if (!(pass->hot_flags & HOT_BY_WALLET) || pass->phones)
-		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row->pass_number);
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row->number);
 }
 
 static enum err audit_due(struct auditor *auditor)

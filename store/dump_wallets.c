@@ -60,5 +60,9 @@ bool dump_wallet_due(struct buffer *out, struct span key, struct span value)
 	struct wallet_due row;
 	if (wallet_due_read(key, value, &row)) return false;
 	dump_time(out, "due", row.due);
+	if (row.since.v) dump_time(out, "since", row.since);
+	dump_count(out, "tries", row.tries);
+	dump_count(out, "flags", row.flags);
+	dump_count(out, "position", row.position);
 	return true;
 }

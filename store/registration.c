@@ -157,6 +157,14 @@ enum err registration_account_first(struct view *view, struct account_id account
 	return take_first(view, key_account(account), row);
 }
 
+enum err registration_from(struct view *view, struct account_id account, struct registration *row)
+{
+	struct row_key  begin = key_u32(account, row->pass_number);
+	struct view_row found;
+	enum err        err = view_from(view, TABLE_REGISTRATION, key_span(&begin), &found);
+	return err ? err : take_row(key_account(account), &found, row);
+}
+
 enum err registration_account_next(struct view *view, struct account_id account, struct registration *row)
 {
 	return take_next(view, key_account(account), row);

@@ -4,13 +4,25 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { ROW_VERSION = 1, VALUE_BYTES = 9, KEY_BYTES = sizeof(struct account_id) + 1 + 4 };
+enum {
+	ROW_VERSION = 1,
+	KEY_BYTES = sizeof(struct account_id) + 1 + 4,
+	DUE_BYTES = 9,
+	SINCE_BYTES = DUE_BYTES + 10,
+	POSITION_BYTES = DUE_BYTES + 4
+};
+
+static size_t size_of(enum wallet_due_kind kind)
+{
+	if (kind == WALLET_DUE_PUSH || kind == WALLET_DUE_GOOGLE) return SINCE_BYTES;
+	return kind == WALLET_DUE_REMOVAL ? DUE_BYTES : POSITION_BYTES;
+}
 
 static struct row_key key_of(const struct wallet_due *row)
 {
 	struct row_key key = key_account(row->account);
 	key.bytes[key.size++] = (uint8_t)row->kind;
-	put_be32(key.bytes + key.size, row->pass_number);
+	put_be32(key.bytes + key.size, row->number);
 	key.size += 4;
 	return key;
 }
@@ -21,23 +33,37 @@ enum err wallet_due_key_read(struct span key, struct wallet_due *row)
 	if (key.size != KEY_BYTES || key.at[at] < 1 || key.at[at] >= WALLET_DUE_KINDS_END) return ERR_DAMAGED;
 	memcpy(row->account.b, key.at, sizeof row->account.b);
 	row->kind = (enum wallet_due_kind)key.at[at];
-	row->pass_number = get_be32(key.at + at + 1);
+	row->number = get_be32(key.at + at + 1);
 	return OK;
 }
 
 enum err wallet_due_read(struct span key, struct span value, struct wallet_due *row)
 {
-	if (value.size != VALUE_BYTES || value.at[0] != ROW_VERSION) return ERR_DAMAGED;
+	*row = (struct wallet_due){.number = 0};
+	if (wallet_due_key_read(key, row) || value.size != size_of(row->kind) || value.at[0] != ROW_VERSION)
+		return ERR_DAMAGED;
 	row->due.v = (int64_t)get_le64(value.at + 1);
-	return wallet_due_key_read(key, row);
+	if (value.size == POSITION_BYTES) row->position = get_le32(value.at + DUE_BYTES);
+	if (value.size != SINCE_BYTES) return OK;
+	row->since.v = (int64_t)get_le64(value.at + DUE_BYTES);
+	row->tries = value.at[DUE_BYTES + 8];
+	row->flags = value.at[DUE_BYTES + 9];
+	return row->flags < WALLET_DUE_FLAGS_END ? OK : ERR_DAMAGED;
 }
 
 enum err wallet_due_put(struct view *view, const struct wallet_due *row)
 {
 	struct row_key key = key_of(row);
-	uint8_t        value[VALUE_BYTES] = {ROW_VERSION};
+	uint8_t        value[SINCE_BYTES] = {ROW_VERSION};
+	size_t         size = size_of(row->kind);
 	put_le64(value + 1, (uint64_t)row->due.v);
-	return write_put(view_writes(view), TABLE_WALLET_DUE, key_span(&key), span_of(value, sizeof value));
+	if (size == POSITION_BYTES) put_le32(value + DUE_BYTES, row->position);
+	if (size == SINCE_BYTES) {
+		put_le64(value + DUE_BYTES, (uint64_t)row->since.v);
+		value[DUE_BYTES + 8] = row->tries;
+		value[DUE_BYTES + 9] = row->flags;
+	}
+	return write_put(view_writes(view), TABLE_WALLET_DUE, key_span(&key), span_of(value, size));
 }
 
 enum err wallet_due_del(struct view *view, const struct wallet_due *row)

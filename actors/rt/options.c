@@ -104,6 +104,13 @@ const struct row option_rows[] = {
      .note = "Both are artwork of Apple and Google, who give them to those who have a developer account. A "
              "button "
              "without an image has words. The files are read when the http process starts."},
+    {"--wallet-apns", TEXT, AT(wallet_apns), .is_valid = is_host_port, .form = "HOST:PORT",
+     .value = "HOST:PORT", .about = "service that pushes changes of passes to Apple's wallet; for tests",
+     .note = "Its certificate must be valid for HOST, and its address is judged as those of webhooks are."},
+    {"--wallet-bulk-rate", NUMBER_U32, AT(wallet_bulk_rate), .min = 1, .max = 100000, .value = "N",
+     .about = "passes a second of each shard whose phones are notified after a change of many, such as of a "
+              "template",
+     .note = "Each notification brings a phone back at once for a package. A lower rate spreads them."},
     {"--test-clock", FLAG, AT(test_clock), .group = "Tests",
      .about = "allows `clock advance` to move service time; for tests only",
      .note =
@@ -131,6 +138,8 @@ const struct options option_defaults = {
     .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
     .log_format = "logfmt",
     .log_level = "info",
+    .wallet_bulk_rate = 500,
+    .wallet_apns = "api.push.apple.com:443",
     .counts_fd = -1,
     .listen_fd = -1,
     .admin_fd = -1,

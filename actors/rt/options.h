@@ -24,6 +24,7 @@ struct options {
 	const char *log_format, *log_level; /* words of log.h */
 	const char *access_log;             /* a file, - for stderr; NULL: none */
 	const char *wallet_badges;          /* a folder; NULL: none */
+	const char *wallet_apns;            /* HOST:PORT */
 	const char *cors_origins[OPTION_LIST_MAX];
 	const char *egress_allow[OPTION_LIST_MAX];
 	unsigned    cors_origin_count, egress_allow_count;
@@ -34,6 +35,7 @@ struct options {
 	dur_us      keep_alive;              /* of a connection between two requests; whole seconds */
 	uint32_t    connections_per_address; /* 0: no limit */
 	uint32_t    idempotency_keys;        /* kept per account */
+	uint32_t    wallet_bulk_rate;        /* passes a second of each shard */
 	bool        egress_allow_private;
 	bool        test_clock;
 	bool        no_deliveries; /* no endpoint is called: what is due waits */

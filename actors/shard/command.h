@@ -10,6 +10,7 @@
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
+#include "schemas/wallet/push.h"
 #include "schemas/wallet/serial.h"
 #include "store/idempotency.h"
 #include "store/store.h"
@@ -31,6 +32,14 @@ struct delivery_counters {
 struct issuance_counters {
 	atomic_uint_fast64_t issued, failed;
 	struct histogram     times; /* from the creation to its end (scale_us) */
+};
+
+/* Results of pushes to phones since the start. */
+enum { PUSH_GONE_COUNT = PUSH_FATES, PUSH_COUNTS };
+struct push_counters {
+	atomic_uint_fast64_t
+	                 fates[PUSH_COUNTS]; /* passes by enum push_fate; the last: phones that were gone */
+	struct histogram delay;              /* from the change to the report (scale_us) */
 };
 
 /* Facts about the process, and counters that any thread may read. */
@@ -60,11 +69,13 @@ struct shard_facts {
 	atomic_uint_fast64_t memory_bytes, evictions; /* of passes in memory: as in store_counters() */
 	uint64_t             memory_bound;
 
-	bool                     test_clock;    /* may service time be set? */
-	bool                     no_deliveries; /* no endpoint is called: images wait */
-	atomic_int_fast64_t      clock_offset;  /* microseconds that service time is ahead */
+	bool                     test_clock;       /* may service time be set? */
+	uint32_t                 wallet_bulk_rate; /* --wallet-bulk-rate */
+	bool                     no_deliveries;    /* no endpoint is called: images wait */
+	atomic_int_fast64_t      clock_offset;     /* microseconds that service time is ahead */
 	struct delivery_counters deliveries;
 	struct issuance_counters issuances;
+	struct push_counters     pushes;
 	struct rule_skips        rule_skips;
 	atomic_uint_fast64_t     issuing; /* passes being issued */
 
@@ -86,6 +97,7 @@ struct cleaning;
 struct list_cache;
 struct signer;
 struct phone_logs;
+struct work_queue;
 
 struct request {
 	const struct call        *call;
@@ -112,6 +124,8 @@ struct request {
 	struct delivery_counters *counters;
 	struct cleaning          *cleaning;
 	struct phone_logs       **phone_logs;
+	struct work_queue        *work; /* on passes in wallets */
+	struct push_counters     *pushes;
 
 	/* For readers only. */
 	struct list_cache *kept; /* the list cache; NULL: none */

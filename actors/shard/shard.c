@@ -191,6 +191,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->public_url = options->public_url;
 	facts->idempotency_keys = options->idempotency_keys;
 	facts->test_clock = options->test_clock;
+	facts->wallet_bulk_rate = options->wallet_bulk_rate;
 	facts->no_deliveries = options->no_deliveries;
 	facts->memory_bound = (uint64_t)options->memory_bytes;
 	take_settings(shard);

@@ -361,6 +361,11 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	return more ? (dur_us){0} : sleep_of(egress);
 }
 
+const struct trust *egress_authorities(const struct egress *egress)
+{
+	return egress->trust;
+}
+
 bool egress_has_roots(const struct egress *egress)
 {
 	return !trust_is_empty(egress->trust);

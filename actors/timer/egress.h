@@ -12,6 +12,7 @@
  * places. Owners do not wait for each other. Certificates are verified, every address is checked when it is dialled, redirects
  * are not followed, no proxy is used. */
 struct egress;
+struct trust;
 
 /* The end of one attempt. `user` is the request's. `latency` runs from the start (of the name look-up, not of the wait for a
  * place) to the head of the response, for a fetch to its end. `body` is a fetch's, borrowed for the call. */
@@ -62,6 +63,9 @@ struct egress_request {
  * ends in exactly one `done`, from egress_turn(). Errors: ERR_OVERLOADED (nothing accepted: no place is free, or none for a
  * fetch or for such a large body), ERR_INVALID_WEBHOOK_URL, ERR_NO_MEMORY. */
 must_check enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now);
+
+/* The authorities, which change with egress_trust(); valid until egress_close(). */
+const struct trust *egress_authorities(const struct egress *egress);
 
 /* Is any certificate authority trusted? */
 bool egress_has_roots(const struct egress *egress);

@@ -2,18 +2,17 @@
  * connects is used; the others are closed (RFC 8305, "Happy Eyeballs"). So an address that is silent or refuses costs at most
  * a quarter of a second, not the whole attempt.
  *
- * This is the only file that dials, and each address is checked just before its socket is made. libcurl gets a connected
- * socket, and never an address that it could dial itself.
+ * Each address is checked just before its socket is made (socket.c). libcurl gets a connected socket, and never an address that
+ * it could dial itself.
  *
  * Addresses of a family that is resolved late join a running race. A finished race stays in RACE_OVER until its attempt
  * continues, when ends are gathered: nothing is freed while events are processed. */
 #include "actors/timer/egress_inside.h"
 #include "actors/rt/time.h"
+#include "actors/timer/socket.h"
 #include "schemas/limits.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -80,59 +79,24 @@ static void runner_close(struct runner *runner)
 	runner->race->attempt->egress->runner_count--;
 }
 
-static socklen_t socket_address_of(const struct address *address, uint16_t port, struct sockaddr_storage *to)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct sockaddr_in   four = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6  six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-
-	if (!memcmp(address->byte, mapped, sizeof mapped)) {
-		memcpy(&four.sin_addr, address->byte + sizeof mapped, sizeof four.sin_addr);
-		memcpy(to, &four, sizeof four);
-		return sizeof four;
-	}
-	memcpy(&six.sin6_addr, address->byte, sizeof six.sin6_addr);
-	memcpy(to, &six, sizeof six);
-	return sizeof six;
-}
-
-/* A family that this host lacks counts as an unreachable address. */
-static int open_socket(struct attempt *attempt, int family)
-{
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 && errno != EAFNOSUPPORT) attempt->lacked = true;
-	return fd;
-}
-
 /* Is it in progress? False: it failed at once, or the address must not be dialled. */
 static bool runner_begin(struct race *race, const struct address *address)
 {
-	struct attempt         *attempt = race->attempt;
-	struct egress          *egress = attempt->egress;
-	struct runner          *runner = &race->runner[race->count++];
-	struct sockaddr_storage to = {0};
-	struct epoll_event      event = {.events = EPOLLOUT, .data.u64 = RACE_EVENT | (uintptr_t)runner};
-	socklen_t               size = socket_address_of(address, attempt->endpoint->host->port, &to);
+	struct attempt    *attempt = race->attempt;
+	struct egress     *egress = attempt->egress;
+	struct runner     *runner = &race->runner[race->count++];
+	struct epoll_event event = {.events = EPOLLOUT, .data.u64 = RACE_EVENT | (uintptr_t)runner};
 
 	*runner = (struct runner){.race = race, .address = *address, .fd = -1};
-	if (!address_may_dial(egress->options.rules, address)) {
-		attempt->has_refused = true;
-		return false;
-	}
-	attempt->has_dialled = true;
-	if ((runner->fd = open_socket(attempt, to.ss_family)) < 0) {
-		note_errno(attempt, errno);
-		return false;
-	}
+	enum dialled dialled = socket_dial(egress->options.rules, address, attempt->endpoint->host->port,
+	                                   &runner->fd);
+	attempt->has_refused |= dialled == DIAL_FORBIDDEN;
+	attempt->has_dialled |= dialled != DIAL_FORBIDDEN;
+	attempt->lacked |= dialled == DIAL_LACKED;
+	if (dialled == DIAL_FAILED || dialled == DIAL_LACKED) note_errno(attempt, errno);
+	if (dialled != DIAL_BEGUN) return false;
 	race->open++;
 	egress->runner_count++;
-	/* A socket that is connected at once is writable at once. */
-	if (connect(runner->fd, (struct sockaddr *)&to, size) && errno != EINPROGRESS) {
-		note_errno(attempt, errno);
-		runner_close(runner);
-		return false;
-	}
 	if (!epoll_ctl(egress->epoll_fd, EPOLL_CTL_ADD, runner->fd, &event)) return true;
 	attempt->lacked = true;
 	runner_close(runner);

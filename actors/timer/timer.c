@@ -1,6 +1,6 @@
 /* The timer does slow work for the shards, in a process without state. It holds a session with each shard and sends it a
- * heartbeat every HEARTBEAT_EVERY_MS. It fetches the images that shards ask for, reduces those that wallets show, and makes the
- * delivery attempts that they lease. */
+ * heartbeat every HEARTBEAT_EVERY_MS. It fetches the images that shards ask for, reduces those that wallets show, makes the
+ * delivery attempts that they lease, and pushes to the phones whose passes have changed. */
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
@@ -10,9 +10,11 @@
 #include "actors/timer/fetch.h"
 #include "actors/timer/notify.h"
 #include "actors/timer/own.h"
+#include "actors/timer/pushing.h"
 #include "actors/timer/shaping.h"
 #include "schemas/api/system.h"
 #include "schemas/limits.h"
+#include "schemas/wallet/sealing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,7 @@ struct timer {
 	struct deliver      *deliveries[SHARDS_MAX];
 	struct fetching     *fetches[SHARDS_MAX];
 	struct notify       *notices[SHARDS_MAX];
+	struct pushing      *pushings[SHARDS_MAX];
 	struct shaping      *shapings[SHARDS_MAX];
 	struct shaper       *shaper;
 	uint32_t             fetches_in_hand;
@@ -35,6 +38,8 @@ struct timer {
 	mono_us              heartbeat_due, own_due;
 	struct frame_out     answers; /* to the current frame; kept for its memory */
 	struct egress       *egress;
+	struct apns         *apns;
+	uint8_t              wallet_key[SECRET_KEY_BYTES]; /* opens credentials */
 	bool                 lacks_roots;
 	bool                 has_news; /* egress ended something in this turn */
 	struct address_rules rules;    /* used by egress */
@@ -176,9 +181,35 @@ static enum err open_shard(struct timer *timer, const struct options *options, u
 	                         &timer->fetches_in_hand)))
 		return err;
 	if ((err = notify_open(&timer->notices[shard], rpc))) return err;
+	struct pushing_options pushing = {.rpc = rpc,
+	                                  .apns = timer->apns,
+	                                  .instance = timer->instance,
+	                                  .places = PUSHES_IN_HAND_MAX / options->shards,
+	                                  .key = timer->wallet_key};
+	if ((err = pushing_open(&timer->pushings[shard], &pushing))) return err;
 	if ((err = shaping_open(&timer->shapings[shard], rpc, timer->shaper))) return err;
 	if ((err = loop_watch(&timer->loop, rpc_fd(rpc)))) return err;
 	return loop_watch(&timer->loop, rpc_link_fd(rpc));
+}
+
+static enum err take_key(struct timer *timer)
+{
+	uint8_t  master_key[32];
+	enum err err = datadir_master_key(&timer->child.datadir, master_key);
+	if (!err) err = secret_key(master_key, WALLET_CREDENTIAL_PURPOSE, timer->wallet_key);
+	explicit_bzero(master_key, sizeof master_key);
+	if (err) log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
+	return err;
+}
+
+static enum err open_apns(struct timer *timer, const struct options *options)
+{
+	char                host[HOST_TEXT];
+	struct apns_options apns = {
+	    .rules = &timer->rules, .trust = egress_authorities(timer->egress), .host = host};
+	if (!host_port_read(options->wallet_apns, host, &apns.port)) return ERR_BAD_OPTION;
+	enum err err = apns_open(&timer->apns, &apns);
+	return err ? err : loop_watch(&timer->loop, apns_fd(timer->apns));
 }
 
 static enum err timer_open(struct timer *timer, const struct options *options)
@@ -192,6 +223,8 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
 	if ((err = open_egress(timer))) return err;
+	if ((err = take_key(timer))) return err;
+	if ((err = open_apns(timer, options))) return err;
 	if ((err = shaper_open(&timer->shaper))) return err;
 	if ((err = loop_watch(&timer->loop, shaper_fd(timer->shaper)))) return err;
 	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX && !err; shard++)
@@ -207,10 +240,13 @@ static void timer_close(struct timer *timer)
 		fetching_close(&timer->fetches[shard]);
 		notify_close(&timer->notices[shard]);
 		shaping_close(&timer->shapings[shard]);
+		pushing_close(&timer->pushings[shard]);
 		rpc_close(&timer->shards[shard]);
 	}
 	buffer_free(&timer->answers.bytes);
+	apns_close(&timer->apns);
 	egress_close(&timer->egress);
+	explicit_bzero(timer->wallet_key, sizeof timer->wallet_key);
 	loop_close(&timer->loop);
 	child_end(&timer->child);
 }
@@ -251,7 +287,10 @@ static void shorten(dur_us *wait, dur_us most)
 /* Sends what is pending for a shard. Returns whether something has arrived meanwhile, which its descriptor may not show. */
 static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 {
-	if (!timer->is_mute) shorten(wait, deliver_turn(timer->deliveries[shard], now));
+	if (!timer->is_mute) {
+		shorten(wait, deliver_turn(timer->deliveries[shard], now));
+		shorten(wait, pushing_turn(timer->pushings[shard], now));
+	}
 	rpc_flush(timer->shards[shard], now);
 	return rpc_waiting(timer->shards[shard]);
 }
@@ -273,6 +312,8 @@ static dur_us turn(struct timer *timer, mono_us now)
 	timer->has_news = false;
 	now = time_mono(); /* so that nothing is sent for a lease that has expired meanwhile */
 	shorten(&wait, egress_turn(timer->egress, now));
+	shorten(&wait, apns_turn(timer->apns, now));
+	timer->has_news |= apns_has_news(timer->apns);
 	look_at_roots(timer);
 	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
 		more |= talk(timer, shard, now, &wait);
@@ -290,7 +331,8 @@ static void sleep_for(struct timer *timer, dur_us wait)
 static bool all_are_idle(const struct timer *timer)
 {
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
-		if (!deliver_is_idle(timer->deliveries[shard])) return false;
+		if (!deliver_is_idle(timer->deliveries[shard]) || !pushing_is_idle(timer->pushings[shard]))
+			return false;
 	return true;
 }
 
@@ -306,8 +348,10 @@ static void turn_until_idle(struct timer *timer, int64_t ms)
 /* Lets attempts finish that end soon, so that a stop causes no second delivery. */
 static void drain(struct timer *timer)
 {
-	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
+	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		deliver_stop(timer->deliveries[shard]);
+		pushing_stop(timer->pushings[shard]);
+	}
 	turn_until_idle(timer, DRAIN_MS);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
 		deliver_cut(timer->deliveries[shard]);

@@ -252,7 +252,9 @@ static void settle_at(int64_t pace_us)
 		must(i < TURNS_MAX);
 		turn();
 		bool threads_work = store_is_syncing(store) ||
-		                    waiting > engine->issuance.wait_count + engine->has_poll;
+		                    waiting > engine->issuance.wait_count +
+		                                  engine->polls[POLL_DELIVERIES].is_kept +
+		                                  engine->polls[POLL_PUSHES].is_kept;
 		int64_t us = threads_work || !waiting
 		                 ? pace_us
 		                 : 10 * IDLE_US; /* for the timer, or until something is due */

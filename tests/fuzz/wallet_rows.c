@@ -35,5 +35,6 @@ void wallet_check_due(struct scratch *s, struct span bytes)
 	if (err) return;
 	again = row;
 	must(wallet_due_put(s->view, &row) == OK && wallet_due_get(s->view, &again) == OK);
-	must(again.due.v == row.due.v);
+	must(again.due.v == row.due.v && again.since.v == row.since.v && again.tries == row.tries);
+	must(again.flags == row.flags && again.position == row.position);
 }

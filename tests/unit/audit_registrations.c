@@ -55,7 +55,7 @@ static struct row_key by_device(const struct registration *row)
 static void store_due(uint32_t number)
 {
 	struct wallet_due due = {
-	    .account = account, .kind = WALLET_DUE_REMOVAL, .pass_number = number, .due = {9}};
+	    .account = account, .kind = WALLET_DUE_REMOVAL, .number = number, .due = {9}};
 	must(!wallet_due_put(s.view, &due));
 	scratch_save(&s);
 }

@@ -126,8 +126,7 @@ Test(registration, all_of_a_pass_go_in_steps)
 
 Test(registration, what_is_due_is_one_row_a_pass)
 {
-	struct wallet_due row = {
-	    .account = account, .kind = WALLET_DUE_REMOVAL, .pass_number = 7, .due = {100}};
+	struct wallet_due row = {.account = account, .kind = WALLET_DUE_REMOVAL, .number = 7, .due = {100}};
 	cr_assert_eq(wallet_due_put(s.view, &row), OK);
 	scratch_save(&s);
 	row.due.v = 200;

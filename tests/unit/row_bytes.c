@@ -313,7 +313,7 @@ Test(row_bytes, registrations)
 	                           .since = early,
 	                           .push_token = span_str("beef")};
 	struct wallet_due   due = {
-	      .account = account, .kind = WALLET_DUE_REMOVAL, .pass_number = 0x01020304, .due = late};
+	      .account = account, .kind = WALLET_DUE_REMOVAL, .number = 0x01020304, .due = late};
 	cr_assert_eq(registration_put(s.view, account, &row), OK);
 	cr_assert_eq(wallet_due_put(s.view, &due), OK);
 	scratch_save(&s);
@@ -321,6 +321,29 @@ Test(row_bytes, registrations)
 	EXPECT(REGISTRATION, ROW("\1\2\3\4" DEVICE, "\1" EARLY "beef"));
 	EXPECT(REGISTRATION_DEVICE, ROW(DEVICE "\1\2\3\4", ""));
 	EXPECT(WALLET_DUE, ROW("\1\1\2\3\4", "\1" LATE));
+	struct wallet_due push = {.account = account,
+	                          .kind = WALLET_DUE_PUSH,
+	                          .number = 0x01020304,
+	                          .due = late,
+	                          .since = early,
+	                          .tries = 7,
+	                          .flags = WALLET_DUE_IS_BULK};
+	struct wallet_due touch = {.account = account,
+	                           .kind = WALLET_DUE_TOUCH,
+	                           .number = WALLET_EVERY_TEMPLATE,
+	                           .due = early,
+	                           .position = 0x21222324};
+	cr_assert_eq(wallet_due_del(s.view, &due), OK);
+	cr_assert_eq(wallet_due_put(s.view, &push), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_DUE, ROW("\2\1\2\3\4", "\1" LATE EARLY "\7\1"));
+	cr_assert_eq(wallet_due_del(s.view, &push), OK);
+	cr_assert_eq(wallet_due_put(s.view, &touch), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_DUE, ROW("\4\xff\xff\xff\xff", "\1" EARLY "\x24\x23\x22\x21"));
+	cr_assert_eq(wallet_due_del(s.view, &touch), OK);
+	cr_assert_eq(wallet_due_put(s.view, &due), OK);
+	scratch_save(&s);
 	cr_assert_eq(registration_del(s.view, account, &row), OK);
 	cr_assert_eq(wallet_due_del(s.view, &due), OK);
 	scratch_save(&s);

@@ -2,9 +2,11 @@
 #include "actors/shard/account/facts.h"
 #include "actors/shard/key/key.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/wallet/touch.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/account.h"
 #include "store/image_shape.h"
+#include "store/wallet_due.h"
 
 /* Sets `row->name` to the argument. */
 static enum err take_name(const msgpack_object *argument, struct account_row *row, struct outcome *outcome)
@@ -74,6 +76,8 @@ enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 		row.named = request->now;
 	}
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
+	if (!err && row.looks != request->account->row.looks)
+		err = wallet_touch_passes(request, WALLET_EVERY_TEMPLATE);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;
 }

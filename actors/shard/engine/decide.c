@@ -261,7 +261,9 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries,
 	                          .cleaning = &engine->cleaning,
-	                          .phone_logs = &engine->phone_logs};
+	                          .phone_logs = &engine->phone_logs,
+	                          .work = engine->work,
+	                          .pushes = &engine->facts.pushes};
 	arena_reset(&engine->arena);
 	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);

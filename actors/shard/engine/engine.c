@@ -46,7 +46,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))
 		return err;
 	if ((err = due_load(&engine->notices, view))) return err;
-	if ((err = removals_load(&engine->removals, view))) return err;
+	if ((err = work_load(&engine->work, view))) return err;
 	if ((err = begin_clock(engine, view))) return err;
 	if ((err = readers_open(store, &engine->facts, &readers_of_lists, &engine->readers))) return err;
 	struct readers_plan plan = readers_of_packages;
@@ -63,11 +63,11 @@ void engine_close(struct engine *engine)
 	signer_close(&engine->signer);
 	packet_close(&engine->packet);
 	turns_close(&engine->turns);
-	engine_forget_poll(engine);
+	engine_forget_polls(engine);
 	queue_free(&engine->deliveries);
 	due_free(&engine->notices);
 	wallet_ends_free(&engine->wallet_ends);
-	removals_free(&engine->removals);
+	work_free(&engine->work);
 	phone_logs_free(&engine->phone_logs);
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
@@ -103,7 +103,8 @@ static void adopt_timer(struct engine *engine, const struct peer *peer)
 	engine->timer = *peer;
 	engine->timer_known = true;
 	engine->timer_heard = engine->now;
-	engine_dismiss_poll(engine); /* the former timer no longer needs the answer */
+	for (unsigned i = 0; i < POLLS; i++)
+		engine_dismiss_poll(engine, i); /* the former timer no longer needs the answers */
 }
 
 /* The HELLOs of a dead process may still be in the channel and be read after its successor's. So a HELLO is ignored if a later
@@ -257,15 +258,18 @@ static enum err take_packets(struct engine *engine, bool *more)
 	return err;
 }
 
-/* Decides the timer's long poll for due deliveries again, once it is ready. */
+/* Decides the timer's long polls again, once they are ready. */
 static enum err hand_out(struct engine *engine)
 {
-	struct saved_call lease_poll;
-	if (!engine_take_poll(engine, &lease_poll)) return OK;
-	struct session *session = session_find(&engine->sessions, &engine->poller);
-	enum err        err = session ? engine_decide_now(engine, session, &lease_poll.call) : OK;
-	saved_call_free(&lease_poll);
-	return err;
+	for (unsigned i = 0; i < POLLS && engine_has_room(engine); i++) {
+		struct lease_poll poll;
+		if (!engine_take_poll(engine, i, &poll)) continue;
+		struct session *session = session_find(&engine->sessions, &poll.poller);
+		enum err        err = session ? engine_decide_now(engine, session, &poll.call.call) : OK;
+		saved_call_free(&poll.call);
+		if (err) return err;
+	}
+	return OK;
 }
 
 static void note_facts(struct engine *engine)
@@ -361,9 +365,10 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_packets(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
-	if (engine_has_room(engine) && (err = hand_out(engine))) return err;
+	if ((err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_remove(engine, more))) return err;
+	if (engine_has_room(engine) && (err = engine_touch(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_clean(engine))) return err;
 	engine_ask_timer(engine);
 	bool was_full = !engine_has_room(engine);
@@ -383,10 +388,10 @@ dur_us engine_patience(const struct engine *engine)
 {
 	bool    quick = !store_is_committed(engine->store) || store_is_behind(engine->store);
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
-	wall_us due = queue_next_due(&engine->deliveries);
-	if (!quick && engine->cleaning.part != CLEAN_END) patience = CLEAN_STEP_MS * US_PER_MS;
-	if (engine->has_poll && due.v != NO_DUE && due.v - engine->service_now.v < patience)
-		patience = due.v - engine->service_now.v;
+	wall_us due = engine_poll_due(engine);
+	bool    has_steps = engine->cleaning.part != CLEAN_END || work_count(engine->work, WALLET_DUE_TOUCH);
+	if (!quick && has_steps) patience = CLEAN_STEP_MS * US_PER_MS;
+	if (due.v - patience < engine->service_now.v) patience = due.v - engine->service_now.v;
 	if (patience < IDLE_COMMIT_US) patience = IDLE_COMMIT_US;
 	dur_us turn = turns_due(&engine->turns, engine->now);
 	return turn.v > 0 && turn.v < patience ? turn : (dur_us){patience};

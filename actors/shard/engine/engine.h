@@ -14,8 +14,11 @@
 #include "actors/shard/engine/turns.h"
 #include "actors/shard/engine/uncommitted.h"
 #include "actors/shard/wallet/phone_log.h"
-#include "actors/shard/wallet/removals.h"
+#include "actors/shard/wallet/work.h"
 #include "store/store.h"
+
+/* Kinds of the timer's long polls: for due deliveries, and for due pushes to phones. */
+enum poll_kind { POLL_DELIVERIES, POLL_PUSHES, POLLS };
 
 /* The shard's engine. It reads frames, decides their calls one after the other, saves the writes, and lets an answer leave
  * only when everything it depends on is durable. The writer thread owns everything below. */
@@ -50,18 +53,23 @@ struct engine {
 	struct uncommitted uncommitted;
 	dur_us             spent; /* processor time of the thread, as last read */
 
-	/* Due deliveries, and the timer's long poll for them. */
+	/* What the timer is to do, and its long polls for it. */
 	struct delivery_queue deliveries;
-	struct saved_call     lease_poll;
-	struct peer           poller;
-	bool                  has_poll;
+	struct work_queue    *work; /* on passes in wallets */
+	struct lease_poll {
+		struct saved_call call;
+		struct peer       poller;
+		bool              is_kept;
+	} polls[POLLS];
 
 	struct due_queue   notices; /* due notifications */
 	struct cleaning    cleaning;
 	struct wallet_ends wallet_ends;
+	struct touching {
+		double  allowed; /* passes that may become due now */
+		mono_us counted;
+	} touching;
 
-	/* Passes in wallets. */
-	struct removals    removals;
 	struct phone_logs *phone_logs; /* NULL: no line so far */
 
 	/* The issuer. */
@@ -132,13 +140,21 @@ must_check enum err engine_clean(struct engine *engine);
 /* removing.c: passes that no phone has any more. *more: some are left. Errors: as engine_turn(). */
 must_check enum err engine_remove(struct engine *engine, bool *more);
 
-/* hand_out.c: keeps the timer's long poll for due deliveries until it has an answer. Errors: ERR_NO_MEMORY. */
-must_check enum err engine_keep_poll(struct engine *engine, const struct session *session,
-                                     const struct call *call);
-/* Takes the poll when it must be decided again; the caller frees it. False: there is none, or it is not time yet. */
-bool engine_take_poll(struct engine *engine, struct saved_call *lease_poll);
-void engine_dismiss_poll(struct engine *engine); /* answers ERR_OVERLOADED */
-void engine_forget_poll(struct engine *engine);
+/* touching.c: passes that a change of many concerns. Errors: as engine_turn(). */
+must_check enum err engine_touch(struct engine *engine);
+
+/* hand_out.c: keeps the timer's long polls, one of each kind, until they have an answer. */
+enum poll_kind engine_poll_kind(unsigned message); /* POLLS: the message is none */
+/* Errors: ERR_NO_MEMORY. */
+must_check enum err engine_keep_poll(struct engine *engine, enum poll_kind kind,
+                                     const struct session *session, const struct call *call);
+/* Takes a poll that must be decided again: something is due, or it has waited long enough. False: none. The caller frees *taken's
+ * call. */
+bool engine_take_poll(struct engine *engine, enum poll_kind kind, struct lease_poll *taken);
+void engine_dismiss_poll(struct engine *engine, enum poll_kind kind); /* answers ERR_OVERLOADED */
+void engine_forget_polls(struct engine *engine);
+/* Service time at which a poll that is kept must be decided again; INT64_MAX: none. */
+wall_us engine_poll_due(const struct engine *engine);
 
 /* issuer.c: the issuer is the timer. It is up while its heartbeats arrive. Passes are issued while it is up and not paused. */
 bool engine_issuer_up(const struct engine *engine);

@@ -1,52 +1,83 @@
-/* The timer's long poll for due deliveries (DELIVERY_LEASE). If nothing is due, it is kept. It is decided again when a
- * delivery is due, or when it has waited long enough. There is at most one: a timer polls again after each answer, and a new
- * poll ends the earlier one. A silent timer gets nothing: it may be dead, and its leases would count as attempts that were
- * never made. */
+/* The timer's long polls: for due deliveries (DELIVERY_LEASE), and for passes whose phones are to be notified (WALLET_LEASE). If
+ * nothing is due, a poll is kept. It is decided again when something is due, or when it has waited long enough. There is at most
+ * one of a kind: a timer polls again after each answer, and a new poll ends the earlier one. A silent timer gets nothing: it may
+ * be dead, and its leases would count as attempts that were never made. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/engine/saved_call.h"
 
-void engine_forget_poll(struct engine *engine)
+enum poll_kind engine_poll_kind(unsigned message)
 {
-	if (engine->has_poll) saved_call_free(&engine->lease_poll);
-	engine->has_poll = false;
+	switch (message) {
+	case MSG_DELIVERY_LEASE: return POLL_DELIVERIES;
+	case MSG_WALLET_LEASE: return POLL_PUSHES;
+	default: return POLLS;
+	}
 }
 
-void engine_dismiss_poll(struct engine *engine)
+static void forget(struct lease_poll *poll)
 {
-	struct session *session;
-	if (!engine->has_poll) return;
-	session = session_find(&engine->sessions, &engine->poller);
-	if (session) engine_answer(engine, session, &engine->lease_poll.call, ERR_OVERLOADED, NULL);
-	engine_forget_poll(engine);
+	if (poll->is_kept) saved_call_free(&poll->call);
+	poll->is_kept = false;
 }
 
-enum err engine_keep_poll(struct engine *engine, const struct session *session, const struct call *call)
+void engine_forget_polls(struct engine *engine)
 {
-	struct saved_call kept;
-	enum err          err = saved_call_make(&kept, call);
+	for (unsigned i = 0; i < POLLS; i++)
+		forget(&engine->polls[i]);
+}
+
+void engine_dismiss_poll(struct engine *engine, enum poll_kind kind)
+{
+	struct lease_poll *poll = &engine->polls[kind];
+	if (!poll->is_kept) return;
+	struct session *session = session_find(&engine->sessions, &poll->poller);
+	if (session) engine_answer(engine, session, &poll->call.call, ERR_OVERLOADED, NULL);
+	forget(poll);
+}
+
+enum err engine_keep_poll(struct engine *engine, enum poll_kind kind, const struct session *session,
+                          const struct call *call)
+{
+	struct lease_poll kept = {.poller = session->peer, .is_kept = true};
+	enum err          err = saved_call_make(&kept.call, call);
 	if (err) {
-		saved_call_free(&kept);
+		saved_call_free(&kept.call);
 		return err;
 	}
-	engine_forget_poll(engine);
-	engine->lease_poll = kept;
-	engine->poller = session->peer;
-	engine->has_poll = true;
+	forget(&engine->polls[kind]);
+	engine->polls[kind] = kept;
 	return OK;
 }
 
-bool engine_take_poll(struct engine *engine, struct saved_call *lease_poll)
+static bool is_ready(struct engine *engine, enum poll_kind kind)
 {
-	if (!engine->has_poll) return false;
-	mono_us last = {engine->lease_poll.call.deadline.v - LEASE_ANSWER_MS * US_PER_MS};
+	if (kind == POLL_DELIVERIES)
+		return queue_is_ready(&engine->deliveries, engine->service_now, engine->now);
+	return work_is_ready(engine->work, engine->service_now, engine->now);
+}
+
+bool engine_take_poll(struct engine *engine, enum poll_kind kind, struct lease_poll *taken)
+{
+	struct lease_poll *poll = &engine->polls[kind];
+	if (!poll->is_kept) return false;
+	mono_us last = {poll->call.call.deadline.v - LEASE_ANSWER_MS * US_PER_MS};
 	bool    is_late = engine->now.v >= last.v;
 	if (!engine_issuer_up(engine)) {
-		if (is_late) engine_dismiss_poll(engine);
+		if (is_late) engine_dismiss_poll(engine, kind);
 		return false;
 	}
-	if (!is_late && !queue_is_ready(&engine->deliveries, engine->service_now, engine->now)) return false;
-	*lease_poll = engine->lease_poll;
-	engine->has_poll = false;
+	if (!is_late && !is_ready(engine, kind)) return false;
+	*taken = *poll;
+	poll->is_kept = false;
 	return true;
+}
+
+wall_us engine_poll_due(const struct engine *engine)
+{
+	wall_us next = {INT64_MAX}, due = queue_next_due(&engine->deliveries);
+	if (engine->polls[POLL_DELIVERIES].is_kept && due.v != NO_DUE) next = due;
+	due = work_next_due(engine->work);
+	if (engine->polls[POLL_PUSHES].is_kept && due.v < next.v) next = due;
+	return next;
 }

@@ -36,9 +36,15 @@ static enum err to_notices(struct engine *engine)
 	return due_on_writes(&engine->notices, &engine->writes, rows_of(engine));
 }
 
-static enum err to_removals(struct engine *engine)
+static enum err to_work(struct engine *engine)
 {
-	return removals_on_writes(&engine->removals, &engine->writes);
+	return work_on_writes(engine->work, &engine->writes, engine->service_now);
+}
+
+/* What an account's settings or credentials held may go on. */
+static enum err to_held_work(struct engine *engine)
+{
+	return work_on_settings(engine->work, &engine->writes, engine->service_now);
 }
 
 static enum err to_deliveries(struct engine *engine)
@@ -61,9 +67,10 @@ static const struct observer {
     {TABLE_BIT(TABLE_CLEANUP), to_cleaning},
     {TABLE_BIT(TABLE_ISSUING) | TABLE_BIT(TABLE_TEMPLATE_IMAGES), to_issuance},
     {TABLE_BIT(TABLE_NOTIFICATION_DUE), to_notices},
-    {TABLE_BIT(TABLE_WALLET_DUE), to_removals},
+    {TABLE_BIT(TABLE_WALLET_DUE), to_work},
     {TABLE_BIT(TABLE_DELIVERY), to_deliveries},
     {TABLE_BIT(TABLE_WALLET_CREDENTIAL), to_wallet_ends},
+    {TABLE_BIT(TABLE_WALLET_CREDENTIAL) | TABLE_BIT(TABLE_ACCOUNT), to_held_work},
 };
 
 enum err engine_observe(struct engine *engine)

@@ -1,7 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
-#include "actors/shard/wallet/left.h"
+#include "actors/shard/wallet/changed.h"
 #include "store/index.h"
 #include "store/issuing.h"
 #include "store/keys.h"
@@ -116,8 +116,7 @@ enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *
 enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                      struct ledger_row row)
 {
-	bool     is_left = pass->now.status == PASS_ACTIVE && after.status != PASS_ACTIVE;
-	enum err err = is_left ? wallet_pass_left(request, pass, &after) : OK;
+	enum err err = wallet_pass_changes(request, pass, &after);
 	if (err) return err;
 	row.number = pass->number;
 	row.status = after.status;

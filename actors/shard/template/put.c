@@ -7,8 +7,10 @@
 #include "store/image_use.h"
 #include "store/issuing.h"
 #include "actors/shard/template/style.h"
+#include "actors/shard/wallet/touch.h"
 #include "store/template_row.h"
 #include "store/template_state.h"
+#include "store/wallet_due.h"
 
 /* The number that the id in the file names; without an id, one past the last. */
 static enum err choose_number(const struct request *request, const msgpack_object *id, uint32_t *number)
@@ -47,7 +49,9 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	err = template_row_put(request->view, request->account->id, number, &file);
 	if (err || is_same) return err;
 	if (number > request->account->templates->count) row.template_count = number;
-	return account_row_put(request->view, request->account->id, &row);
+	bool is_new = number > request->account->templates->count;
+	err = account_row_put(request->view, request->account->id, &row);
+	return err || is_new ? err : wallet_touch_passes(request, number);
 }
 
 struct read_file {

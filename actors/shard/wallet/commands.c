@@ -6,6 +6,7 @@
 #include "store/hot.h"
 #include "store/meta.h"
 #include "store/registration.h"
+#include "store/wallet_due.h"
 
 /* WALLET_MARK, on every shard before the first credential of a kind is put on any: from then on this server has such wallets.
  * Until then it answers below /wallet/ as if it had none of these paths. Repeating it is harmless; nothing takes it back. */
@@ -33,9 +34,9 @@ static enum err pack_kind(struct request *request, enum wallet_kind kind, msgpac
 	return OK;
 }
 
-/* What phones have: active passes, and registrations. */
+/* What phones have: active passes, and registrations; and what waits for them. */
 struct on_phones {
-	uint64_t passes, devices;
+	uint64_t passes, devices, pushes, updates;
 };
 
 static enum err count_phones(struct request *request, struct on_phones *on_phones)
@@ -54,7 +55,20 @@ static enum err count_phones(struct request *request, struct on_phones *on_phone
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Nothing is pushed yet, so nothing waits. */
+/* Rows of the account of this kind. */
+static enum err count_due(struct request *request, enum wallet_due_kind kind, uint64_t *count)
+{
+	struct wallet_due row = {.account = request->account->id, .kind = kind};
+	enum err          err = wallet_due_from(request->view, &row);
+	for (*count = 0; !err; err = wallet_due_next(request->view, &row)) {
+		if (row.kind != kind ||
+		    memcmp(row.account.b, request->account->id.b, sizeof row.account.b) != 0)
+			return OK;
+		++*count;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 static void pack_counts(const struct on_phones *on_phones, msgpack_packer *pk, size_t map)
 {
 	map_key(pk, map, "installed");
@@ -64,15 +78,15 @@ static void pack_counts(const struct on_phones *on_phones, msgpack_packer *pk, s
 	MEMBER_ALWAYS(devices, INTEGER, on_phones->devices);
 	map_key(pk, map, "waiting");
 	msgpack_pack_map(pk, 2);
-	pack_count(pk, "pushes", 0);
-	pack_count(pk, "updates", 0);
+	pack_count(pk, "pushes", on_phones->pushes);
+	pack_count(pk, "updates", on_phones->updates);
 }
 
 enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 {
 	msgpack_packer   packer = buffer_packer(outcome->payload), *pk = &packer;
 	struct span      last_error = {NULL, 0};
-	struct on_phones on_phones = {0, 0};
+	struct on_phones on_phones = {.passes = 0};
 	size_t           map = map_begin(pk);
 	unsigned         on = WALLET_BITS_ALL & ~request->account->row.wallets_off;
 	MEMBER_ALWAYS(wallet, STRING, wallet_setting_text(on));
@@ -81,6 +95,8 @@ enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 	map_key(pk, map, "google");
 	if (!err) err = pack_kind(request, WALLET_GOOGLE, pk, &last_error);
 	if (!err) err = count_phones(request, &on_phones);
+	if (!err) err = count_due(request, WALLET_DUE_PUSH, &on_phones.pushes);
+	if (!err) err = count_due(request, WALLET_DUE_GOOGLE, &on_phones.updates);
 	pack_counts(&on_phones, pk, map);
 	MEMBER_NULLABLE(last_error, STRING, last_error.size, last_error);
 	return err;

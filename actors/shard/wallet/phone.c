@@ -68,6 +68,17 @@ enum err phone_pass_removed(struct request *request, const struct hot_at *pass)
 	return err ? err : fan_out(request, EVENT_PASS_REMOVED, pass->number);
 }
 
+enum err phone_gives_up(struct request *request, const struct hot_at *pass, const struct registration *phone,
+                        bool is_last)
+{
+	struct wallet_due due = {.account = pass->account,
+	                         .kind = WALLET_DUE_REMOVAL,
+	                         .number = pass->number,
+	                         .due = {request->now.v + WALLET_REMOVAL_S * US_PER_SEC}};
+	enum err          err = registration_del(request->view, pass->account, phone);
+	return !err && is_last && pass->now.flags & HOT_BY_WALLET ? wallet_due_put(request->view, &due) : err;
+}
+
 enum err phone_forget_all(struct request *request, const struct hot_at *pass)
 {
 	struct registration row = {.pass_number = pass->number}, gone[REGISTRATIONS_PER_PASS_MAX];

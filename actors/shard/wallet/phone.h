@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/shard/pass/pass.h"
-#include "actors/shard/wallet/left.h"
+#include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/wallet.h"
 #include "store/registration.h"
 #include "store/wallet_due.h"
@@ -26,6 +26,10 @@ must_check enum err phone_credential(struct request *request, struct span type, 
 /* Stages that a pass becomes active by a wallet, or is removed because no wallet has it; with the event. Point reads. */
 must_check enum err phone_pass_installed(struct request *request, const struct hot_at *pass);
 must_check enum err phone_pass_removed(struct request *request, const struct hot_at *pass);
+
+/* Stages that a phone has the pass no more. The last one of a pass that a wallet made active begins the time until its removal. */
+must_check enum err phone_gives_up(struct request *request, const struct hot_at *pass,
+                                   const struct registration *phone, bool is_last);
 
 /* Stages that no phone has the pass any more. A range read: before any staged write. */
 must_check enum err phone_forget_all(struct request *request, const struct hot_at *pass);

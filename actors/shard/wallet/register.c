@@ -62,7 +62,7 @@ static enum err limit_ended(struct request *request, const struct hot_at *pass)
 static enum err cancel_removal(struct request *request, const struct hot_at *pass)
 {
 	struct wallet_due due = {
-	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .pass_number = pass->number};
+	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .number = pass->number};
 	enum err err = wallet_due_get(request->view, &due);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	return wallet_due_del(request->view, &due);
@@ -120,13 +120,7 @@ enum err on_WALLET_UNREGISTER(struct request *request, struct outcome *outcome)
 	if ((err = look(request, &row, &phones))) return err;
 	/* Without a credential any more, those who have it may still give it up. */
 	if (!phones.has_it) return phone_credential(request, type, &credential);
-	struct wallet_due due = {.account = pass.account,
-	                         .kind = WALLET_DUE_REMOVAL,
-	                         .pass_number = pass.number,
-	                         .due = {request->now.v + WALLET_REMOVAL_S * US_PER_SEC}};
-	err = registration_del(request->view, pass.account, &row);
-	bool is_last = phones.count == 1 && pass.now.flags & HOT_BY_WALLET;
-	return !err && is_last ? wallet_due_put(request->view, &due) : err;
+	return phone_gives_up(request, &pass, &row, phones.count == 1);
 }
 
 /* The shard itself, when the minute is over. Something may have happened in between. */
@@ -134,7 +128,7 @@ enum err on_WALLET_REMOVE(struct request *request, struct outcome *outcome)
 {
 	uint32_t          number = (uint32_t)arg_integer(&request->args[ARG_WALLET_REMOVE_number], 0);
 	struct wallet_due due = {
-	    .account = request->account->id, .kind = WALLET_DUE_REMOVAL, .pass_number = number};
+	    .account = request->account->id, .kind = WALLET_DUE_REMOVAL, .number = number};
 	struct hot_at pass;
 	enum err      err = wallet_due_get(request->view, &due);
 	(void)outcome;

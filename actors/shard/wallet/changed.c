@@ -1,0 +1,58 @@
+/* What a change of an active pass means for the wallets that have it. */
+#include "actors/shard/wallet/changed.h"
+
+#include "schemas/states.h"
+#include "store/cleanup.h"
+#include "schemas/wallet/kind.h"
+#include "store/wallet_due.h"
+
+static unsigned wallets_of(const struct request *request)
+{
+	return atomic_load_explicit(&request->facts->wallets, memory_order_relaxed);
+}
+
+/* Its phones are to be notified. A row that waits covers this change too, but gives way no more if it did. */
+static enum err notify_phones(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_due due = {.account = pass->account, .kind = WALLET_DUE_PUSH, .number = pass->number};
+	enum err          err = wallet_due_get(request->view, &due);
+	if (!err && due.flags & WALLET_DUE_IS_BULK) {
+		due.flags &= (uint8_t)~WALLET_DUE_IS_BULK;
+		return wallet_due_put(request->view, &due);
+	}
+	if (err != ERR_NOT_FOUND) return err;
+	due.due = due.since = request->now;
+	return wallet_due_put(request->view, &due);
+}
+
+/* It is active no more. */
+static enum err leave(struct request *request, const struct hot_at *pass, struct hot *after)
+{
+	struct wallet_due due = {
+	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .number = pass->number};
+	struct cleanup phones = cleanup_of_number(pass->account, CLEANUP_REGISTRATIONS, pass->number);
+	enum err       err = OK;
+	if (after->flags & HOT_BY_WALLET) {
+		after->flags &= (uint8_t)~HOT_BY_WALLET;
+		err = wallet_due_get(request->view, &due);
+		if (err && err != ERR_NOT_FOUND) return err;
+		if (!err) err = wallet_due_del(request->view, &due);
+		if (err == ERR_NOT_FOUND) err = OK;
+	}
+	bool keeps = !err && wallets_of(request) && after->status == PASS_DEACTIVATED &&
+	             !(after->flags & HOT_ERASED);
+	if (!keeps) return err;
+	phones.from = wallet_ended_until(request->now);
+	return cleanup_put(request->view, &phones);
+}
+
+enum err wallet_pass_changes(struct request *request, const struct hot_at *pass, struct hot *after)
+{
+	bool has_ended = after->status == PASS_DEACTIVATED && !(after->flags & HOT_ERASED);
+	if (pass->now.status != PASS_ACTIVE) return OK;
+	enum err err = after->status == PASS_ACTIVE ? OK : leave(request, pass, after);
+	bool     is_shown = after->status == PASS_ACTIVE || has_ended;
+	return !err && is_shown && wallets_of(request) & WALLET_BIT(WALLET_APPLE)
+	           ? notify_phones(request, pass)
+	           : err;
+}

@@ -1,0 +1,16 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "store/hot.h"
+
+/* Service time in which phones may still have a pass that has ended. */
+enum { WALLET_ENDED_DAYS = 30 };
+static inline wall_us wallet_ended_until(wall_us ended)
+{
+	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
+}
+
+/* Stages what follows when a pass becomes `after`: the phones of an active one are to be notified. If it is active no more, no
+ * removal is due, and phones lose one that has ended after WALLET_ENDED_DAYS. Clears flags of `after`. For pass_change() alone.
+ * Point reads. Errors: as view.h. */
+must_check enum err wallet_pass_changes(struct request *request, const struct hot_at *pass,
+                                        struct hot *after);

@@ -1,0 +1,223 @@
+/* WALLET_REPORT: what became of leased pushes. A report counts only for the very lease that it names. First all rows are looked
+ * up, then the results are staged. */
+#include "actors/shard/wallet/phone.h"
+#include "actors/shard/wallet/work.h"
+#include "schemas/api/wallet.h"
+#include "schemas/wallet/push.h"
+
+/* Until the next try, in seconds, by the tries that have failed. After the last one the next change starts a new row: phones look by
+ * themselves about once a day. */
+static const int waits_s[] = {5, 30, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600};
+enum { TRIES_MAX = 1 + sizeof waits_s / sizeof *waits_s };
+enum { REST_FIRST_S = 60, REST_MOST_S = 3600 };
+
+_Static_assert(
+    (int)PUSHES_PER_CALL_MAX + 4 * (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
+    "a report writes a row for each push, three for each phone that is gone and one for each complaint");
+
+/* Phones that are gone -------------------------------------------------------------------------------------- */
+
+struct gone {
+	struct hot_at       pass;
+	struct registration phone;
+	bool                is_last;
+};
+
+struct all_gone {
+	unsigned    count;
+	struct gone of[PUSH_NOTES_PER_CALL_MAX];
+};
+
+/* Is the registration still the one that the push went to? */
+static bool is_meant(const struct registration *row, const struct push_gone *gone)
+{
+	uint8_t hash[sizeof gone->token_hash];
+	push_token_hash(row->push_token, hash);
+	if (memcmp(hash, gone->token_hash, sizeof hash) != 0) return false;
+	return !gone->at_ms || row->since.v / US_PER_MS <= gone->at_ms;
+}
+
+/* How many phones have the pass. A range read. */
+static enum err count_phones(struct request *request, const struct hot_at *pass, unsigned *count)
+{
+	struct registration row = {.pass_number = pass->number};
+	enum err            err = registration_first(request->view, pass->account, &row);
+	for (*count = 0; !err; ++*count)
+		err = registration_next(request->view, pass->account, &row);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static bool is_noted(const struct all_gone *all, const struct gone *gone)
+{
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct gone *at = &all->of[i];
+		if (at->pass.number == gone->pass.number &&
+		    !memcmp(at->pass.account.b, gone->pass.account.b, sizeof at->pass.account.b) &&
+		    at->phone.credential == gone->phone.credential &&
+		    !memcmp(at->phone.device, gone->phone.device, DEVICE_BYTES))
+			return true;
+	}
+	return false;
+}
+
+static enum err look_up_gone(struct request *request, const struct push_gone *told, struct all_gone *all)
+{
+	struct gone gone = {.phone = {.pass_number = told->pass_number, .credential = told->credential}};
+	enum err    err = hot_get(request->view, told->account, told->pass_number, &gone.pass);
+	memcpy(gone.phone.device, told->device, DEVICE_BYTES);
+	if (!err) err = registration_get(request->view, told->account, &gone.phone);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (is_meant(&gone.phone, told) && !is_noted(all, &gone)) all->of[all->count++] = gone;
+	return OK;
+}
+
+/* The last entry of a pass that loses all of its phones begins its removal. */
+static enum err find_last(struct request *request, struct all_gone *all)
+{
+	for (unsigned i = 0; i < all->count; i++) {
+		unsigned phones, going = 0, last = i;
+		enum err err = count_phones(request, &all->of[i].pass, &phones);
+		if (err) return err;
+		for (unsigned k = 0; k < all->count; k++) {
+			bool same = all->of[k].pass.number == all->of[i].pass.number &&
+			            !memcmp(all->of[k].pass.account.b, all->of[i].pass.account.b,
+			                    sizeof(struct account_id));
+			going += same;
+			if (same) last = k;
+		}
+		all->of[i].is_last = going == phones && last == i;
+	}
+	return OK;
+}
+
+static enum err take_gone(struct request *request, struct span told, struct all_gone *all)
+{
+	enum err err = told.size % PUSH_GONE_BYTES ? ERR_MALFORMED : OK;
+	all->count = 0;
+	for (size_t at = 0; !err && at < told.size; at += PUSH_GONE_BYTES) {
+		struct push_gone gone;
+		push_gone_read(told.at + at, &gone);
+		err = look_up_gone(request, &gone, all);
+	}
+	return err ? err : find_last(request, all);
+}
+
+/* Pushes ---------------------------------------------------------------------------------------------------- */
+
+static void count(struct request *request, unsigned fate, uint64_t more)
+{
+	atomic_fetch_add_explicit(&request->pushes->fates[fate], more, memory_order_relaxed);
+}
+
+/* Has the pass changed since it was leased? */
+static enum err is_behind(struct request *request, const struct push_lease *lease, bool *behind)
+{
+	struct account *account;
+	struct hot_at   pass;
+	uint32_t        look;
+	wall_us         changed;
+	enum err        err = account_cached(request->accounts, request->view, lease->account, &account);
+	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &pass);
+	if (!err) err = account_template_look(account, request->view, pass.now.template, &look, &changed);
+	*behind = !err && (pass.now.ledger_head > lease->head || look > lease->look);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+static enum err settle_done(struct request *request, const struct push_lease *lease, struct wallet_due *row)
+{
+	bool    behind;
+	int64_t late = request->now.v - row->since.v;
+	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
+	enum err err = is_behind(request, lease, &behind);
+	if (err) return err;
+	if (!behind) return wallet_due_del(request->view, row);
+	row->tries = 0;
+	row->due = request->now;
+	row->since.v = request->now.v - mono_since(request->mono, lease->leased).v;
+	return wallet_due_put(request->view, row);
+}
+
+static enum err settle_again(struct request *request, struct wallet_due *row)
+{
+	row->tries++;
+	if (row->tries >= TRIES_MAX) return wallet_due_del(request->view, row);
+	row->due.v = request->now.v + waits_s[row->tries - 1] * US_PER_SEC;
+	return wallet_due_put(request->view, row);
+}
+
+static enum err settle(struct request *request, const struct push_report *report)
+{
+	const struct push_lease *lease = &report->lease;
+	struct wallet_due        row = {
+	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
+	if (!work_leased(request->work, lease->account, lease->pass_number, lease->token)) return OK;
+	enum err err = wallet_due_get(request->view, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	count(request, report->fate, 1);
+	switch (report->fate) {
+	case PUSH_DONE: return settle_done(request, lease, &row);
+	case PUSH_AGAIN: return settle_again(request, &row);
+	case PUSH_HELD:
+		return wallet_due_put(request->view, &row); /* the next lease finds the credential's rest */
+	default: return wallet_due_del(request->view, &row);
+	}
+}
+
+/* Credentials ----------------------------------------------------------------------------------------------- */
+
+static enum err note_complaint(struct request *request, const struct push_complaint *complaint)
+{
+	struct wallet_credential row;
+	enum err                 err = wallet_credential_get(request->view, complaint->account, WALLET_APPLE,
+	                                                     complaint->number, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (row.generation != complaint->generation || row.put.v != complaint->put.v) return OK;
+	bool rests = wallet_credential_rests(&row, request->now);
+	row.last_error = span_str(complaint->reason);
+	switch (complaint->kind) {
+	case PUSH_WORKS:
+		if (rests || (!row.rest_s && !row.last_error.size))
+			return OK; /* it was sent before the rest */
+		row.rests_until.v = row.rest_s = 0;
+		row.last_error = span_of(NULL, 0);
+		break;
+	case PUSH_RESTS:
+		if (rests) return OK;
+		row.rest_s = !row.rest_s                    ? REST_FIRST_S
+		             : row.rest_s > REST_MOST_S / 2 ? REST_MOST_S
+		                                            : 2 * row.rest_s;
+		row.rests_until.v = request->now.v + row.rest_s * US_PER_SEC;
+		break;
+	default: break;
+	}
+	return wallet_credential_put(request->view, &row);
+}
+
+static enum err note_complaints(struct request *request, struct span told)
+{
+	enum err err = told.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
+	for (size_t at = 0; !err && at < told.size; at += PUSH_COMPLAINT_BYTES) {
+		struct push_complaint complaint;
+		if (!push_complaint_read(told.at + at, &complaint)) return ERR_MALFORMED;
+		err = note_complaint(request, &complaint);
+	}
+	return err;
+}
+
+enum err on_WALLET_REPORT(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct span           reports = arg_span(&args[ARG_WALLET_REPORT_reports]);
+	struct all_gone       gone;
+	enum err              err = reports.size % PUSH_REPORT_BYTES ? ERR_MALFORMED : OK;
+	(void)outcome;
+	if (!err) err = take_gone(request, arg_span(&args[ARG_WALLET_REPORT_gone]), &gone);
+	for (size_t at = 0; !err && at < reports.size; at += PUSH_REPORT_BYTES) {
+		struct push_report report;
+		err = push_report_read(reports.at + at, &report) ? settle(request, &report) : ERR_MALFORMED;
+	}
+	for (unsigned i = 0; !err && i < gone.count; i++)
+		err = phone_gives_up(request, &gone.of[i].pass, &gone.of[i].phone, gone.of[i].is_last);
+	if (!err) count(request, PUSH_GONE_COUNT, gone.count);
+	return err ? err : note_complaints(request, arg_span(&args[ARG_WALLET_REPORT_complaints]));
+}

@@ -1,0 +1,342 @@
+/* Work is found by its row's key in a hash table. What is not due lies in an agenda of its kind; a push that is due, in a line of
+ * its account; accounts with such lines, in a ring. */
+#include "actors/shard/wallet/work.h"
+
+#include "schemas/crc32c.h"
+#include "store/wallet_credential.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static struct wallet_work *of_entry(struct agenda_entry *entry)
+{
+	return entry ? (struct wallet_work *)((char *)entry - offsetof(struct wallet_work, entry)) : NULL;
+}
+
+static bool same_account(struct account_id a, struct account_id b)
+{
+	return !memcmp(a.b, b.b, sizeof a.b);
+}
+
+static struct work_bucket *bucket_of(struct work_queue *queue, struct account_id account,
+                                     enum wallet_due_kind kind, uint32_t number)
+{
+	uint32_t hash = crc32c(crc32c((uint32_t)kind, account.b, sizeof account.b), &number, sizeof number);
+	return &queue->buckets[hash % WORK_BUCKETS];
+}
+
+static struct wallet_work *find(struct work_queue *queue, struct account_id account,
+                                enum wallet_due_kind kind, uint32_t number)
+{
+	struct wallet_work *work;
+	LIST_FOREACH(work, bucket_of(queue, account, kind, number), in_bucket)
+	if (work->number == number && work->kind == kind && same_account(work->account, account)) return work;
+	return NULL;
+}
+
+/* Lines --------------------------------------------------------------------------------------------------- */
+
+static struct work_accounts *accounts_of(struct work_queue *queue, struct account_id id)
+{
+	return &queue->accounts[crc32c(0, id.b, sizeof id.b) % WORK_ACCOUNT_BUCKETS];
+}
+
+static struct work_account *account_with(struct work_queue *queue, struct account_id id)
+{
+	struct work_account *account;
+	LIST_FOREACH(account, accounts_of(queue, id), in_bucket)
+	if (same_account(account->id, id)) return account;
+	if (!(account = calloc(1, sizeof *account))) return NULL;
+	account->id = id;
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		TAILQ_INIT(&account->lines[i]);
+	LIST_INSERT_HEAD(accounts_of(queue, id), account, in_bucket);
+	return account;
+}
+
+static unsigned line_of(const struct wallet_work *work)
+{
+	return work->flags & WALLET_DUE_IS_BULK ? WORK_BULK : WORK_SINGLE;
+}
+
+static enum err make_ready(struct work_queue *queue, struct wallet_work *work)
+{
+	struct work_account *account = account_with(queue, work->account);
+	unsigned             line = line_of(work);
+	if (!account) return ERR_NO_MEMORY;
+	if (TAILQ_EMPTY(&account->lines[line]))
+		TAILQ_INSERT_TAIL(&queue->rings[line], account, in_ring[line]);
+	TAILQ_INSERT_TAIL(&account->lines[line], work, in_line);
+	work->line = account;
+	work->state = WORK_READY;
+	return OK;
+}
+
+static void leave_line(struct work_queue *queue, struct wallet_work *work)
+{
+	struct work_account *account = work->line;
+	unsigned             line = line_of(work);
+	bool                 is_empty = true;
+	TAILQ_REMOVE(&account->lines[line], work, in_line);
+	work->line = NULL;
+	if (TAILQ_EMPTY(&account->lines[line])) TAILQ_REMOVE(&queue->rings[line], account, in_ring[line]);
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		is_empty &= TAILQ_EMPTY(&account->lines[i]);
+	if (!is_empty) return;
+	LIST_REMOVE(account, in_bucket);
+	free(account);
+}
+
+/* Out of whatever its state keeps it in. */
+static void take_out(struct work_queue *queue, struct wallet_work *work)
+{
+	if (work->state == WORK_LATER) agenda_drop(&queue->agendas[work->kind], &work->entry);
+	if (work->state == WORK_READY) leave_line(queue, work);
+	if (work->state == WORK_LEASED) TAILQ_REMOVE(&queue->leased, work, in_line);
+	work->state = WORK_TAKEN;
+}
+
+static enum err put_later(struct work_queue *queue, struct wallet_work *work)
+{
+	int64_t at = work->has_row && work->due.v > work->rests.v ? work->due.v : work->rests.v;
+	take_out(queue, work);
+	enum err err = agenda_put(&queue->agendas[work->kind], &work->entry, at);
+	if (!err) work->state = WORK_LATER;
+	return err;
+}
+
+static void drop(struct work_queue *queue, struct wallet_work *work)
+{
+	take_out(queue, work);
+	LIST_REMOVE(work, in_bucket);
+	free(work);
+}
+
+/* Rows ---------------------------------------------------------------------------------------------------- */
+
+static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
+{
+	struct wallet_work *work = find(queue, row->account, row->kind, row->number);
+	if (!work) {
+		if (!(work = calloc(1, sizeof *work))) return ERR_NO_MEMORY;
+		work->account = row->account;
+		work->kind = (uint8_t)row->kind;
+		work->number = row->number;
+		work->state = WORK_TAKEN;
+		work->rests.v = INT64_MIN;
+		LIST_INSERT_HEAD(bucket_of(queue, row->account, row->kind, row->number), work, in_bucket);
+	}
+	take_out(queue, work); /* by its former flags */
+	queue->counts[row->kind] += !work->has_row;
+	work->has_row = true;
+	work->due = row->due;
+	work->flags = row->flags;
+	return put_later(queue, work);
+}
+
+static enum err on_del(struct work_queue *queue, const struct wallet_due *row, wall_us now)
+{
+	struct wallet_work *work = find(queue, row->account, row->kind, row->number);
+	if (!work) return OK;
+	queue->counts[row->kind] -= work->has_row;
+	work->has_row = false;
+	if (work->rests.v > now.v) return put_later(queue, work);
+	drop(queue, work);
+	return OK;
+}
+
+enum err work_on_writes(struct work_queue *queue, const struct writes *writes, wall_us now)
+{
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < writes->count; i++) {
+		const struct write *write = &writes->rows[i];
+		struct wallet_due   row;
+		if (write->table != TABLE_WALLET_DUE) continue;
+		if (write->kind == WRITE_DEL)
+			err = wallet_due_key_read(write->key, &row);
+		else
+			err = wallet_due_read(write->key, write->value, &row);
+		if (!err) err = write->kind == WRITE_DEL ? on_del(queue, &row, now) : on_put(queue, &row);
+	}
+	return err;
+}
+
+enum err work_load(struct work_queue **made, struct view *view)
+{
+	struct wallet_due  row = {.kind = WALLET_DUE_REMOVAL};
+	struct work_queue *queue = *made = calloc(1, sizeof *queue);
+	if (!queue) return ERR_NO_MEMORY;
+	TAILQ_INIT(&queue->leased);
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		TAILQ_INIT(&queue->rings[i]);
+	enum err err = wallet_due_from(view, &row);
+	while (!err) {
+		if ((err = on_put(queue, &row))) return err;
+		err = wallet_due_next(view, &row);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+void work_free(struct work_queue **freed)
+{
+	struct work_queue *queue = *freed;
+	*freed = NULL;
+	if (!queue) return;
+	for (unsigned i = 0; i < WORK_BUCKETS; i++)
+		while (!LIST_EMPTY(&queue->buckets[i]))
+			drop(queue, LIST_FIRST(&queue->buckets[i]));
+	for (unsigned i = 0; i < WALLET_DUE_KINDS_END; i++)
+		agenda_free(&queue->agendas[i]);
+	free(queue);
+}
+
+/* What an account held may go on; NULL: what every account held. */
+static enum err wake(struct work_queue *queue, const struct account_id *account, wall_us now)
+{
+	struct wallet_work *work;
+	enum err            err = OK;
+	for (unsigned i = 0; i < WORK_BUCKETS; i++) {
+		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
+		{
+			bool is_meant = work->has_row && work->state == WORK_LATER &&
+			                (!account || same_account(work->account, *account));
+			if (!is_meant || work->rests.v <= now.v + WORK_REST_S * US_PER_SEC) continue;
+			work->rests = now;
+			if ((err = put_later(queue, work))) return err;
+		}
+	}
+	return err;
+}
+
+enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
+{
+	enum err err = OK;
+	if (!queue->counts[WALLET_DUE_PUSH] && !queue->counts[WALLET_DUE_GOOGLE]) return OK;
+	for (unsigned i = 0; !err && i < writes->count; i++) {
+		const struct write *write = &writes->rows[i];
+		struct account_id   account;
+		bool                is_credential = write->table == TABLE_WALLET_CREDENTIAL;
+		if (!is_credential && write->table != TABLE_ACCOUNT) continue;
+		if (write->key.size < sizeof account.b) continue;
+		memcpy(account.b, write->key.at, sizeof account.b);
+		bool serves_all = is_credential && same_account(account, wallet_operator);
+		err = wake(queue, serves_all ? NULL : &account, now);
+	}
+	return err;
+}
+
+/* Taking -------------------------------------------------------------------------------------------------- */
+
+/* The first of the agenda that is due and has a row. What only rested until now is forgotten. */
+static struct wallet_work *take_due(struct work_queue *queue, enum wallet_due_kind kind, wall_us now)
+{
+	struct wallet_work *work;
+	while ((work = of_entry(agenda_first(&queue->agendas[kind]))) && work->entry.at <= now.v) {
+		if (work->has_row) {
+			take_out(queue, work);
+			return work;
+		}
+		drop(queue, work);
+	}
+	return NULL;
+}
+
+const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_kind kind, wall_us now)
+{
+	return take_due(queue, kind, now);
+}
+
+enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                    uint32_t number, wall_us at)
+{
+	struct wallet_work *work = find(queue, account, kind, number);
+	if (!work || work->state != WORK_TAKEN) return OK;
+	work->rests = at;
+	return put_later(queue, work);
+}
+
+/* Leases -------------------------------------------------------------------------------------------------- */
+
+enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now)
+{
+	struct wallet_work *work;
+	bool                is_new = instance != queue->instance;
+	enum err            err = OK;
+	queue->instance = instance;
+	while (!err && (work = TAILQ_FIRST(&queue->leased)) && (is_new || work->until.v <= now.v))
+		err = put_later(queue, work);
+	return err;
+}
+
+bool work_is_ready(struct work_queue *queue, wall_us service_now, mono_us now)
+{
+	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased);
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		if (!TAILQ_EMPTY(&queue->rings[i])) return true;
+	return work_next_due(queue).v <= service_now.v || (oldest && oldest->until.v <= now.v);
+}
+
+wall_us work_next_due(const struct work_queue *queue)
+{
+	const struct agenda_entry *first = agenda_first(&queue->agendas[WALLET_DUE_PUSH]);
+	return (wall_us){first ? first->at : INT64_MAX};
+}
+
+enum err work_turn(struct work_queue *queue, wall_us service_now, struct wallet_work **next)
+{
+	struct wallet_work *work;
+	*next = NULL;
+	while ((work = take_due(queue, WALLET_DUE_PUSH, service_now))) {
+		enum err err = make_ready(queue, work);
+		if (err) return err;
+	}
+	for (unsigned line = 0; line < WORK_LINES; line++) {
+		struct work_account *account = TAILQ_FIRST(&queue->rings[line]);
+		if (!account) continue;
+		TAILQ_REMOVE(&queue->rings[line], account, in_ring[line]);
+		TAILQ_INSERT_TAIL(&queue->rings[line], account, in_ring[line]);
+		*next = TAILQ_FIRST(&account->lines[line]);
+		take_out(queue, *next);
+		return OK;
+	}
+	return OK;
+}
+
+void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
+                mono_us now)
+{
+	work->token = token;
+	work->until = mono_after(now, (dur_us){WORK_LEASE_S * US_PER_SEC});
+	work->rests.v = service_now.v + WORK_REST_S * US_PER_SEC;
+	work->state = WORK_LEASED;
+	TAILQ_INSERT_TAIL(&queue->leased, work, in_line);
+}
+
+struct wallet_work *work_leased(struct work_queue *queue, struct account_id account, uint32_t pass_number,
+                                uint64_t token)
+{
+	struct wallet_work *work = find(queue, account, WALLET_DUE_PUSH, pass_number);
+	return work && work->state == WORK_LEASED && work->token == token ? work : NULL;
+}
+
+/* Figures ------------------------------------------------------------------------------------------------- */
+
+size_t work_count(const struct work_queue *queue, enum wallet_due_kind kind)
+{
+	return queue->counts[kind];
+}
+
+wall_us work_oldest(const struct work_queue *queue, enum wallet_due_kind kind)
+{
+	const struct wallet_work *work = of_entry(agenda_first(&queue->agendas[kind]));
+	int64_t                   oldest = work && work->has_row ? work->due.v : INT64_MAX;
+	const struct wallet_work *leased = TAILQ_FIRST(&queue->leased);
+	if (kind != WALLET_DUE_PUSH) return (wall_us){oldest};
+	if (leased && leased->due.v < oldest) oldest = leased->due.v;
+	for (unsigned i = 0; i < WORK_LINES; i++) {
+		const struct work_account *account = TAILQ_FIRST(&queue->rings[i]);
+		if (account && TAILQ_FIRST(&account->lines[i])->due.v < oldest)
+			oldest = TAILQ_FIRST(&account->lines[i])->due.v;
+	}
+	return (wall_us){oldest};
+}

@@ -1,0 +1,89 @@
+#pragma once
+#include "actors/rt/agenda.h"
+#include "store/wallet_due.h"
+
+#include <sys/queue.h>
+
+/* What is due on passes in wallets, in the writer's memory: the rows of WALLET_DUE, read at start and updated with every write.
+ * Removals and touches are taken one by one, the earliest first. Pushes are leased to the timer: accounts take turns, and changes
+ * of single passes go before those of many. A pass that was leased is not leased again for WORK_REST_S, however often it
+ * changes. Leases are in memory alone: after a restart all is due again, and at worst a phone is pushed twice. wall_us is service
+ * time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
+enum { WORK_REST_S = 5, WORK_LEASE_S = 25, WORK_HELD_S = 3600 };
+
+enum work_state {
+	WORK_LATER,  /* in the agenda of its kind */
+	WORK_READY,  /* in a line of its account */
+	WORK_TAKEN,  /* in neither: a command works on it */
+	WORK_LEASED, /* the timer has it */
+};
+
+struct wallet_work {
+	LIST_ENTRY(wallet_work) in_bucket;
+	TAILQ_ENTRY(wallet_work) in_line; /* of READY or LEASED */
+	struct agenda_entry  entry;       /* of LATER */
+	struct account_id    account;
+	uint8_t              kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
+	bool                 has_row;            /* false: it only rests */
+	uint32_t             number;
+	wall_us              due;   /* as the row says */
+	wall_us              rests; /* not before, whatever the row says */
+	uint64_t             token; /* of its lease */
+	mono_us              until; /* likewise */
+	struct work_account *line;  /* of READY */
+};
+TAILQ_HEAD(work_line, wallet_work);
+LIST_HEAD(work_bucket, wallet_work);
+
+/* An account with something ready: single changes, and those of many passes. */
+enum { WORK_SINGLE, WORK_BULK, WORK_LINES };
+struct work_account {
+	LIST_ENTRY(work_account) in_bucket;
+	TAILQ_ENTRY(work_account) in_ring[WORK_LINES];
+	struct account_id id;
+	struct work_line  lines[WORK_LINES];
+};
+TAILQ_HEAD(work_ring, work_account);
+LIST_HEAD(work_accounts, work_account);
+
+enum { WORK_BUCKETS = 1 << 16, WORK_ACCOUNT_BUCKETS = 1 << 10 };
+struct work_queue {
+	struct work_bucket   buckets[WORK_BUCKETS];
+	struct work_accounts accounts[WORK_ACCOUNT_BUCKETS];
+	struct agenda        agendas[WALLET_DUE_KINDS_END];
+	struct work_ring     rings[WORK_LINES];
+	struct work_line     leased;                       /* oldest first */
+	uint64_t             instance;                     /* of the timer that leases; 0: none yet */
+	size_t               counts[WALLET_DUE_KINDS_END]; /* rows */
+};
+
+must_check enum err work_load(struct work_queue **queue, struct view *view);
+void                work_free(struct work_queue **queue); /* NULL is fine */
+/* Call after a command's writes have been applied. A row that is put ends the lease of its work. */
+must_check enum err work_on_writes(struct work_queue *queue, const struct writes *writes, wall_us now);
+
+/* Call after a command has written settings of accounts, or credentials: what these held is due again. */
+must_check enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now);
+
+/* Takes the next of that kind that is due; NULL: none. Its row's next write settles it, or work_again(). Borrowed until then. */
+const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_kind kind, wall_us now);
+/* What was taken and not done is due again at that time. Nothing if it is not there, or not taken. */
+must_check enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                               uint32_t number, wall_us at);
+
+/* A timer polls: leases of an earlier one, and those that were not reported in time, end. */
+must_check enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now);
+/* Is a push ready, or a lease to be ended? When the next one is; INT64_MAX: none. */
+bool    work_is_ready(struct work_queue *queue, wall_us service_now, mono_us now);
+wall_us work_next_due(const struct work_queue *queue);
+/* Takes the next push in turn; NULL: none is due. Then work_lease() or work_again() or a write to its row. */
+must_check enum err work_turn(struct work_queue *queue, wall_us service_now, struct wallet_work **next);
+void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
+                mono_us now);
+/* The push that this lease is of; NULL: the lease has ended. */
+struct wallet_work *work_leased(struct work_queue *queue, struct account_id account, uint32_t pass_number,
+                                uint64_t token);
+
+/* Rows of a kind; since when the oldest of them is due (INT64_MAX: none is). */
+size_t  work_count(const struct work_queue *queue, enum wallet_due_kind kind);
+wall_us work_oldest(const struct work_queue *queue, enum wallet_due_kind kind);

@@ -1,0 +1,384 @@
+/* One shard's pushes, from the long poll to the report.
+ *
+ *   WALLET_LEASE ─▶ credentials, leases ─▶ a push for each phone ─▶ apns ─▶ WALLET_REPORT
+ *
+ * The leases of one answer are a batch. In a batch a phone is pushed to once, whichever of its passes have changed, since a push
+ * names no pass. A lease is reported when all of its pushes have ended, with the worst of their fates. It is in hand until its
+ * report is acknowledged. */
+#include "actors/timer/pushing.h"
+
+#include "actors/timer/push_reports.h"
+#include "schemas/api/wallet.h"
+#include "schemas/limits.h"
+#include "schemas/wallet/push_answer.h"
+#include "schemas/wallet/sealing.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ASK_AGAIN_MS = 200 };
+_Static_assert((int)APNS_PUSH_MS + CALL_DEADLINE_MS + CALL_DEADLINE_GRACE_MS < (int)LEASE_MS,
+               "a push is reported before its lease is over");
+
+struct held_lease {
+	struct push_lease lease;
+	uint8_t           bytes[PUSH_LEASE_BYTES];
+	enum push_fate    fate; /* the worst so far */
+	unsigned          open; /* pushes that have not ended */
+};
+
+/* A credential of a batch. */
+struct used_credential {
+	struct apns_name  name;
+	struct apns_line *line; /* NULL: it cannot be used */
+	bool              is_doubtful;
+	bool              has_complained, has_worked; /* in this batch */
+};
+
+/* A phone to push to. */
+struct phone {
+	struct apns_push        push;
+	struct batch           *batch;
+	struct used_credential *credential;
+	struct claim           *claims;
+	struct span             token;
+};
+
+/* A lease that wants a push to a phone. */
+struct claim {
+	struct claim      *next; /* of the same phone */
+	struct held_lease *lease;
+	uint8_t            device[PUSH_DEVICE_BYTES];
+};
+
+struct batch {
+	LIST_ENTRY(batch) link;
+	struct pushing         *pushing;
+	struct used_credential *credentials;
+	struct held_lease      *leases;
+	struct phone           *phones;
+	struct claim           *claims;
+	struct buffer           tokens; /* what the phones' tokens point into */
+	unsigned                credential_count, lease_count, phone_count, claim_count, open;
+};
+LIST_HEAD(batches, batch);
+
+struct pushing {
+	struct pushing_options options;
+	struct asked           lease_poll, withdrawal;
+	struct batches         batches;
+	struct push_reports    reports;
+	uint32_t               asked_for;
+	bool                   is_polling, is_stopping, is_withdrawn;
+	mono_us                ask_at, now;
+};
+
+static bool call_shard(struct pushing *pushing, enum message message, int64_t wait_ms, struct asked *asked,
+                       msgpack_packer *packer)
+{
+	struct call call = {.message = message,
+	                    .deadline = mono_after(pushing->now, (dur_us){wait_ms * US_PER_MS})};
+	return rpc_begin(pushing->options.rpc, &call, asked, packer) == OK;
+}
+
+/* Batches -------------------------------------------------------------------------------------------------- */
+
+static void batch_free(struct batch *batch)
+{
+	LIST_REMOVE(batch, link);
+	free(batch->credentials);
+	free(batch->leases);
+	free(batch->phones);
+	free(batch->claims);
+	buffer_free(&batch->tokens);
+	free(batch);
+}
+
+/* The greater rank decides: something that rests is held whole; what failed is repeated whole. */
+static unsigned rank_of(enum push_fate fate)
+{
+	switch (fate) {
+	case PUSH_HELD: return 3;
+	case PUSH_AGAIN: return 2;
+	case PUSH_REFUSED: return 1;
+	default: return 0;
+	}
+}
+
+static enum push_fate fate_of(enum apns_fate fate)
+{
+	switch (fate) {
+	case APNS_DONE:
+	case APNS_GONE: return PUSH_DONE;
+	case APNS_HELD: return PUSH_HELD;
+	case APNS_REFUSED: return PUSH_REFUSED;
+	default: return PUSH_AGAIN;
+	}
+}
+
+static void note_gone(const struct phone *phone, const struct claim *claim, const struct apns_answer *answer)
+{
+	struct push_gone gone = {.account = claim->lease->lease.account,
+	                         .pass_number = claim->lease->lease.pass_number,
+	                         .credential = phone->credential->name.number,
+	                         .at_ms = answer->at_ms};
+	memcpy(gone.device, claim->device, sizeof gone.device);
+	push_token_hash(phone->token, gone.token_hash);
+	push_reports_gone(&phone->batch->pushing->reports, &gone);
+}
+
+/* What the answer says of the credential, once in a batch. */
+static void note_credential(struct pushing *pushing, struct used_credential *credential,
+                            const struct apns_answer *answer)
+{
+	bool works = answer->fate == APNS_DONE || answer->fate == APNS_GONE;
+	if (works ? credential->has_worked || !credential->is_doubtful : credential->has_complained) return;
+	struct push_complaint complaint = {.kind = works                       ? PUSH_WORKS
+	                                           : answer->fate == APNS_HELD ? PUSH_RESTS
+	                                                                       : PUSH_COMPLAINS,
+	                                   .account = credential->name.account,
+	                                   .number = credential->name.number,
+	                                   .generation = credential->name.generation,
+	                                   .put = credential->name.put};
+	credential->has_worked |= works;
+	credential->has_complained |= !works;
+	if (!works) snprintf(complaint.reason, sizeof complaint.reason, "%s", answer->reason);
+	push_reports_complain(&pushing->reports, &complaint);
+}
+
+/* A lease is reported with its last push. */
+static void end_claim(struct pushing *pushing, struct held_lease *lease, enum push_fate fate)
+{
+	if (rank_of(fate) > rank_of(lease->fate)) lease->fate = fate;
+	if (--lease->open) return;
+	struct push_report report = {.lease = lease->lease, .fate = lease->fate};
+	push_reports_lease(&pushing->reports, &report);
+}
+
+static void end_phone(struct phone *phone, const struct apns_answer *answer)
+{
+	struct batch   *batch = phone->batch;
+	struct pushing *pushing = batch->pushing;
+	enum push_fate  fate = fate_of(answer->fate);
+	note_credential(pushing, phone->credential, answer);
+	for (struct claim *claim = phone->claims; claim; claim = claim->next) {
+		if (answer->fate == APNS_GONE) note_gone(phone, claim, answer);
+		end_claim(pushing, claim->lease, fate);
+	}
+	if (--batch->open == 0) batch_free(batch);
+}
+
+static void on_done(struct apns_push *push, const struct apns_answer *answer)
+{
+	end_phone((struct phone *)((char *)push - offsetof(struct phone, push)), answer);
+}
+
+/* Taking an answer ---------------------------------------------------------------------------------------- */
+
+static struct apns_line *open_line(struct pushing *pushing, const msgpack_object *items,
+                                   const struct apns_name *name)
+{
+	struct buffer          plain = {.at = NULL};
+	struct wallet_keys     keys;
+	struct apns_line      *line = NULL;
+	struct wallet_seal     whose = {.account = name->account,
+	                                .kind = WALLET_APPLE,
+	                                .number = name->number,
+	                                .generation = name->generation};
+	struct apns_credential credential = {.name = *name,
+	                                     .pass_type = arg_span(&items[PUSH_AT_PASS_TYPE]),
+	                                     .team = arg_span(&items[PUSH_AT_TEAM]),
+	                                     .key_id = arg_span(&items[PUSH_AT_KEY_ID]),
+	                                     .certificate = arg_span(&items[PUSH_AT_CERTIFICATE]),
+	                                     .issuer = arg_span(&items[PUSH_AT_ISSUER])};
+	if (!wallet_unseal(pushing->options.key, &whose, arg_span(&items[PUSH_AT_SEALED]), &plain, &keys)) {
+		credential.key = keys.key;
+		credential.p8 = keys.p8;
+		if (apns_line_open(pushing->options.apns, &credential, &line)) line = NULL;
+	}
+	wallet_keys_forget(&plain);
+	return line;
+}
+
+static void take_credential(struct batch *batch, const msgpack_object *items)
+{
+	struct used_credential *credential = &batch->credentials[batch->credential_count++];
+	memcpy(credential->name.account.b, items[PUSH_AT_ACCOUNT].via.bin.ptr,
+	       sizeof credential->name.account.b);
+	credential->name.number = items[PUSH_AT_NUMBER].via.u64;
+	credential->name.generation = (uint32_t)items[PUSH_AT_GENERATION].via.u64;
+	credential->name.put.v = arg_integer(&items[PUSH_AT_PUT], 0);
+	credential->is_doubtful = items[PUSH_AT_DOUBTFUL].type == MSGPACK_OBJECT_BOOLEAN &&
+	                          items[PUSH_AT_DOUBTFUL].via.boolean;
+	credential->line = apns_line(batch->pushing->options.apns, &credential->name);
+	if (!credential->line) credential->line = open_line(batch->pushing, items, &credential->name);
+}
+
+/* The phone that a token is of; added if the batch has not pushed to it yet. Linear: a batch has few. */
+static struct phone *phone_of(struct batch *batch, struct used_credential *credential, struct span token)
+{
+	for (unsigned i = 0; i < batch->phone_count; i++) {
+		struct phone *phone = &batch->phones[i];
+		if (phone->credential == credential && span_equal(phone->token, token)) return phone;
+	}
+	struct phone *phone = &batch->phones[batch->phone_count++];
+	size_t        at = batch->tokens.size;
+	buffer_append(&batch->tokens, token.at, token.size); /* has its room already */
+	*phone = (struct phone){.push.on_done = on_done,
+	                        .batch = batch,
+	                        .credential = credential,
+	                        .token = span_of(batch->tokens.at + at, token.size)};
+	return phone;
+}
+
+static void take_lease(struct batch *batch, const msgpack_object *items)
+{
+	struct held_lease          *lease = &batch->leases[batch->lease_count++];
+	const msgpack_object_array *tokens = &items[PUSH_AT_TOKENS].via.array;
+	memcpy(lease->bytes, items[PUSH_AT_LEASE].via.bin.ptr, PUSH_LEASE_BYTES);
+	push_lease_read(lease->bytes, &lease->lease);
+	lease->fate = PUSH_DONE;
+	for (uint32_t i = 0; i < tokens->size; i++) {
+		const msgpack_object   *token = tokens->ptr[i].via.array.ptr;
+		struct used_credential *credential = &batch->credentials[token[PUSH_AT_INDEX].via.u64];
+		struct phone           *phone = phone_of(batch, credential, arg_span(&token[PUSH_AT_TOKEN]));
+		struct claim           *claim = &batch->claims[batch->claim_count++];
+		*claim = (struct claim){.next = phone->claims, .lease = lease};
+		memcpy(claim->device, token[PUSH_AT_DEVICE].via.bin.ptr, sizeof claim->device);
+		phone->claims = claim;
+		lease->open++;
+	}
+}
+
+static struct batch *batch_new(struct pushing *pushing, const msgpack_object *answer, size_t tokens)
+{
+	uint32_t      credentials = answer[PUSH_AT_CREDENTIALS].via.array.size;
+	uint32_t      leases = answer[PUSH_AT_LEASES].via.array.size;
+	struct batch *batch = calloc(1, sizeof *batch);
+	if (!batch) return NULL;
+	LIST_INSERT_HEAD(&pushing->batches, batch, link);
+	batch->pushing = pushing;
+	batch->credentials = calloc(credentials + 1, sizeof *batch->credentials);
+	batch->leases = calloc(leases, sizeof *batch->leases);
+	batch->phones = calloc(tokens, sizeof *batch->phones);
+	batch->claims = calloc(tokens, sizeof *batch->claims);
+	if (batch->credentials && batch->leases && batch->phones && batch->claims &&
+	    buffer_reserve(&batch->tokens, tokens * PUSH_TOKEN_BYTES_MAX))
+		return batch;
+	batch_free(batch);
+	return NULL;
+}
+
+/* What cannot be begun is not reported: its lease runs out. */
+static void take_answer(struct pushing *pushing, const msgpack_object *answer, size_t tokens)
+{
+	static const struct apns_answer unusable = {.fate = APNS_HELD, .reason = "its keys cannot be opened"};
+	const msgpack_object_array     *credentials = &answer[PUSH_AT_CREDENTIALS].via.array,
+	                           *leases = &answer[PUSH_AT_LEASES].via.array;
+	struct batch *batch = leases->size ? batch_new(pushing, answer, tokens) : NULL;
+	if (!batch) return;
+	for (uint32_t i = 0; i < credentials->size; i++)
+		take_credential(batch, credentials->ptr[i].via.array.ptr);
+	for (uint32_t i = 0; i < leases->size; i++)
+		take_lease(batch, leases->ptr[i].via.array.ptr);
+	pushing->reports.in_hand += batch->lease_count;
+	batch->open = batch->phone_count + 1; /* so that it lives until all have begun */
+	for (unsigned i = 0; i < batch->phone_count; i++) {
+		struct phone *phone = &batch->phones[i];
+		if (phone->credential->line)
+			apns_push(phone->credential->line, &phone->push, phone->token, pushing->now);
+		else
+			end_phone(phone, &unusable);
+	}
+	if (--batch->open == 0) batch_free(batch);
+}
+
+/* The long poll ------------------------------------------------------------------------------------------- */
+
+static void on_leases(struct asked *asked, const struct reply *reply)
+{
+	struct pushing *pushing = (struct pushing *)((char *)asked - offsetof(struct pushing, lease_poll));
+	size_t          tokens = 0;
+	pushing->is_polling = false;
+	if (reply->err) pushing->ask_at = mono_after(pushing->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+	if (!reply->err && push_answer_check(reply->payload, pushing->asked_for, &tokens) &&
+	    !pushing->is_stopping)
+		take_answer(pushing, reply->payload->via.array.ptr, tokens);
+}
+
+static void ask_for(struct pushing *pushing, uint32_t count, struct asked *asked)
+{
+	msgpack_packer packer;
+	if (!call_shard(pushing, MSG_WALLET_LEASE, LEASE_ASK_MS, asked, &packer)) return;
+	msgpack_pack_array(&packer, ARGS_WALLET_LEASE);
+	pack_int(&packer, (int64_t)pushing->options.instance);
+	msgpack_pack_uint32(&packer, count);
+	rpc_commit(pushing->options.rpc);
+	pushing->is_withdrawn = count == 0;
+	pushing->is_polling = true;
+}
+
+static void lease_poll(struct pushing *pushing)
+{
+	uint32_t places = pushing->options.places;
+	if (pushing->is_polling || pushing->now.v < pushing->ask_at.v || pushing->reports.in_hand >= places)
+		return;
+	uint32_t count = places - pushing->reports.in_hand;
+	if (count > PUSHES_PER_CALL_MAX) count = PUSHES_PER_CALL_MAX;
+	pushing->asked_for = count;
+	ask_for(pushing, count, &pushing->lease_poll);
+}
+
+dur_us pushing_turn(struct pushing *pushing, mono_us now)
+{
+	pushing->now = now;
+	dur_us wait = push_reports_send(&pushing->reports, now, pushing->is_stopping);
+	if (!pushing->is_stopping)
+		lease_poll(pushing);
+	else if (pushing->is_polling && !pushing->is_withdrawn)
+		ask_for(pushing, 0, &pushing->withdrawal);
+	return wait;
+}
+
+/* Open, stop and close ------------------------------------------------------------------------------------- */
+
+/* The withdrawn poll gets its own answer. */
+static void on_withdrawn(struct asked *asked, const struct reply *reply)
+{
+	(void)asked, (void)reply;
+}
+
+void pushing_stop(struct pushing *pushing)
+{
+	pushing->is_stopping = true;
+}
+
+bool pushing_is_idle(const struct pushing *pushing)
+{
+	return rpc_state(pushing->options.rpc) != RPC_UP ||
+	       (!pushing->is_polling && pushing->reports.in_hand == 0);
+}
+
+enum err pushing_open(struct pushing **out, const struct pushing_options *options)
+{
+	struct pushing *pushing = *out = calloc(1, sizeof *pushing);
+	if (!pushing) return ERR_NO_MEMORY;
+	pushing->options = *options;
+	pushing->lease_poll.on_reply = on_leases;
+	pushing->withdrawal.on_reply = on_withdrawn;
+	if (!push_reports_open(&pushing->reports, options->rpc, options->places)) return OK;
+	pushing_close(out);
+	return ERR_NO_MEMORY;
+}
+
+void pushing_close(struct pushing **pushing_p)
+{
+	struct pushing *pushing = *pushing_p;
+	*pushing_p = NULL;
+	if (!pushing) return;
+	while (!LIST_EMPTY(&pushing->batches))
+		batch_free(LIST_FIRST(&pushing->batches));
+	push_reports_close(&pushing->reports);
+	free(pushing);
+}
