@@ -75,6 +75,9 @@ def is_alive(pid):
     return stat[stat.rindex(")") + 2] not in "ZX"
 
 
+NO_APNS = "127.0.0.1:9"  # the port of discard: nothing listens
+
+
 class CliError(Exception):
     """A refusal by the command line: exit status 1 and {"code","message","field"?} on stderr."""
 
@@ -101,7 +104,9 @@ class Service:
         self.options = ["--shards", str(shards), "--http-threads", str(http_threads), *options]
         self.process = None
         self.variables = {}
-        self.expected = []
+        if "--wallet-apns" not in self.options:
+            self.options += ["--wallet-apns", NO_APNS]  # a test must not reach for a host of the world
+        self.expected = [re.compile(f"event=pushes_fail host={NO_APNS.replace(':', ' port=')} ")]
         self.lines_checked = 0
         self.http = self.admin_address = None
 

@@ -40,7 +40,7 @@ def test_processes_killed_during_an_import(lagging, tmp_path, role):
         running.process.send_signal(signal.SIGSTOP)  # otherwise the import could end before the next kill
         lagging.await_successor(role, 0, old)
         running.process.send_signal(signal.SIGCONT)
-    # Rows held by a killed timer are refused in the end, when its successor has issued later ones; hence not in order.
+    # While a shard has no timer it refuses creations, which the import sends again, after later rows perhaps.
     check_whole(shop, running.end(), rows, wrong, in_order=role != "timer")
     shop.close()
 
@@ -86,7 +86,8 @@ def test_an_import_continues_after_restarts_of_the_service(lagging, tmp_path):
         lagging.kill_everything()
         lagging.start()
         shop.client.address = lagging.http
-    check_whole(shop, running.end(), rows, wrong)
+    # Its timer may reach the shard while the first rows are decided, so that these are refused and later ones are not.
+    check_whole(shop, running.end(), rows, wrong, in_order=False)
     shop.close()
 
 

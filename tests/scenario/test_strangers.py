@@ -55,10 +55,19 @@ class Small:
         return receive_answer(connection)[0].status
 
     def be_served(self):
-        """Sends a request over a new connection. Returns the seconds that it took."""
+        """Sends a request over a new connection. Returns the seconds that it took.
+
+        On a slow machine this client itself may pause so long between its handshake and its request that it is taken for
+        one of the strangers. Then it connects again."""
         begin = time.monotonic()
-        with closing(self.connect()) as connection:
-            assert self.ask(connection) == 200
+        for attempt in range(int(PATIENCE), 0, -1):
+            try:
+                with closing(self.connect()) as connection:
+                    assert self.ask(connection) == 200
+                break
+            except (AssertionError, OSError):
+                if attempt == 1:
+                    raise
         return time.monotonic() - begin
 
     def evicted(self):
@@ -109,7 +118,8 @@ def way_of(shop, way):
 def test_strangers_in_every_slot(new_service, certificate, way, is_encrypted, threads):
     small = Small(new_service, certificate if is_encrypted else None, threads)
     with Strangers(small.service.http, small.places + 40, tls=small.tls, **way_of(small.shop, WAYS[way])) as strangers:
-        wait_for(lambda: strangers.come > small.places and
+        # Connections that are closed after each request do not fill all slots if the strangers are slow to connect.
+        wait_for(lambda: strangers.come > small.places * 4 or strangers.come > small.places and
                  look(small.service).get("stampede_http_connections") >= small.places * 0.9, 20, "the strangers")
         if way in ("a body that drips", "answers that nobody reads"):
             time.sleep(1.5)  # a connection without progress is tolerated for that long
