@@ -4,6 +4,7 @@
 #include "http/metrics.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 static const struct {
@@ -85,9 +86,25 @@ static void take_deliveries(struct shard_numbers *numbers, const msgpack_object 
 	}
 }
 
+static void take_pushes(struct shard_numbers *numbers, const msgpack_object *status)
+{
+	const msgpack_object *due = member_of(status, "wallet_due"),
+	                     *pushes = member_of(status, "wallet_pushes");
+	numbers->has_pushed = take_histogram(member_of(status, "push_histogram"), &numbers->push_delay);
+	for (unsigned i = 0; due && i < WALLET_DUE_LABELS; i++) {
+		const msgpack_object *line = member_of(due, wallet_due_labels[i]);
+		if (!line || line->type != MSGPACK_OBJECT_ARRAY || line->via.array.size != 2) continue;
+		numbers->due[i] = take_number(&line->via.array.ptr[0]);
+		numbers->oldest_due_s[i] = take_number(&line->via.array.ptr[1]);
+	}
+	for (unsigned i = 0; pushes && i < PUSH_FATE_LABELS; i++)
+		numbers->pushes[i] = take_number(member_of(pushes, push_fate_labels[i]));
+}
+
 static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	const msgpack_object *ending = member_of(status, "wallet_credentials");
+	take_pushes(numbers, status);
 	numbers->has_signed = take_histogram(member_of(status, "sign_histogram"), &numbers->signing);
 	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
@@ -154,23 +171,70 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 static void render_signing(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
 	static const char name[] = "wallet_sign_seconds";
-	bool              has_head = false;
+	metrics_head(out, name, "histogram", "Time to sign a package for Apple's wallet.");
 	for (uint32_t shard = 0; shard < count; shard++) {
 		char labels[32];
-		if (!shards[shard].has_signed) continue;
-		if (!has_head)
-			metrics_head(out, name, "histogram", "Time to sign a package for Apple's wallet.");
-		has_head = true;
 		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
-		metrics_histogram(out, name, labels, &scale_us, &shards[shard].signing);
+		if (shards[shard].has_signed)
+			metrics_histogram(out, name, labels, &scale_us, &shards[shard].signing);
+	}
+}
+
+static void render_push_delay(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+{
+	static const char name[] = "wallet_push_delay_seconds";
+	metrics_head(out, name, "histogram",
+	             "Time from a pass's change to APNs' answer for the last of its phones.");
+	for (uint32_t shard = 0; shard < count; shard++) {
+		char labels[32];
+		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
+		if (shards[shard].has_pushed)
+			metrics_histogram(out, name, labels, &scale_us, &shards[shard].push_delay);
+	}
+}
+
+/* A family with a line for each shard and label. */
+struct labelled {
+	const char        *name, *type, *help, *label;
+	const char *const *words;
+	unsigned           words_count;
+	size_t             at; /* of its numbers, in struct shard_numbers */
+};
+
+static const struct labelled of_wallets[] = {
+    {"wallet_due", "gauge", "Work on passes in wallets that is not done, by kind.", "kind", wallet_due_labels,
+     WALLET_DUE_LABELS, offsetof(struct shard_numbers, due)},
+    {"wallet_oldest_due_seconds", "gauge", "Time since when the oldest of that work is due.", "kind",
+     wallet_due_labels, WALLET_DUE_LABELS, offsetof(struct shard_numbers, oldest_due_s)},
+    {"wallet_pushes_total", "counter",
+     "Pushes for a pass, by what became of them: retry and held are repeated, refused is not. gone counts "
+     "phones that have the pass no more.",
+     "fate", push_fate_labels, PUSH_FATE_LABELS, offsetof(struct shard_numbers, pushes)},
+};
+
+static void render_labelled(const struct labelled *family, const struct shard_numbers *shards, uint32_t count,
+                            struct buffer *out)
+{
+	metrics_head(out, family->name, family->type, family->help);
+	for (uint32_t shard = 0; shard < count; shard++) {
+		const int64_t *numbers = (const int64_t *)((const char *)&shards[shard] + family->at);
+		for (unsigned i = 0; shards[shard].has_pushed && i < family->words_count; i++)
+			metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\",%s=\"%s\"} %" PRId64 "\n",
+			             family->name, shard, family->label, family->words[i], numbers[i]);
 	}
 }
 
 /* Without any, not even their head: a service without wallets does not show that there could be some. */
 static void render_wallets(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
-	bool has_head = false;
+	bool has_head = false, has_wallets = false;
+	for (uint32_t shard = 0; shard < count; shard++)
+		has_wallets |= shards[shard].has_pushed;
+	if (!has_wallets) return;
 	render_signing(shards, count, out);
+	for (unsigned i = 0; i < sizeof of_wallets / sizeof *of_wallets; i++)
+		render_labelled(&of_wallets[i], shards, count, out);
+	render_push_delay(shards, count, out);
 	for (uint32_t shard = 0; shard < count; shard++) {
 		for (unsigned i = 0; i < shards[shard].ending_count; i++) {
 			const struct ending *ending = &shards[shard].ending[i];

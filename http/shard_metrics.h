@@ -5,6 +5,7 @@
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 #include "schemas/url.h"
+#include "schemas/wallet/figures.h"
 
 #include <stdbool.h>
 
@@ -26,8 +27,11 @@ struct shard_numbers {
 		char    subscription[UUID_TEXT], endpoint[URL_ORIGIN_TEXT];
 		int64_t retries;
 	} failing[FAILING_MAX];
-	bool                  has_signed;
-	struct histogram_copy signing;
+	/* Of wallets; from the first credential on. */
+	bool                  has_signed, has_pushed;
+	struct histogram_copy signing, push_delay;
+	int64_t               due[WALLET_DUE_LABELS], oldest_due_s[WALLET_DUE_LABELS];
+	int64_t               pushes[PUSH_FATE_LABELS];
 
 	unsigned ending_count;
 	struct ending {

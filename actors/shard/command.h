@@ -14,6 +14,7 @@
 #include "schemas/wallet/serial.h"
 #include "store/idempotency.h"
 #include "store/store.h"
+#include "store/wallet_due.h"
 
 #include <stdatomic.h>
 
@@ -63,6 +64,11 @@ struct shard_facts {
 	bool            tables_rebuilt;
 
 	atomic_bool issuer_paused, issuer_up;
+	struct {
+		atomic_uint_fast64_t count;
+		atomic_int_fast64_t
+		    oldest; /* service time since when the oldest is due; INT64_MAX: none is */
+	} wallet_due[WALLET_DUE_KINDS_END]; /* the rows of each kind */
 	atomic_uint wallets; /* WALLET_BIT(kind): kinds for which this server ever had a credential */
 	atomic_int  room;    /* enum disk_level */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;

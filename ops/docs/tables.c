@@ -140,7 +140,7 @@ static void print_metrics(void)
 {
 	static struct metrics       thread;
 	static struct shard_numbers shard = {
-	    .up = true, .failing_count = 1, .ending_count = 1, .has_signed = true};
+	    .up = true, .failing_count = 1, .ending_count = 1, .has_signed = true, .has_pushed = true};
 	struct metrics_view view = {
 	    .threads = {&thread}, .count = 1, .shards = 1, .certificate_ends_s = 1, .kits_bytes = 1};
 	struct buffer out = {0};

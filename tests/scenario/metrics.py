@@ -43,6 +43,10 @@ class Metrics:
     def get(self, name, **labels):
         return self.values.get((name, frozenset(labels.items())), 0)
 
+    def by(self, name, label):
+        """{value of the label: value of the sample}."""
+        return {dict(labels)[label]: value for (sample, labels), value in self.values.items() if sample == name}
+
     def sum(self, name, **labels):
         wanted = set(labels.items())
         return sum(value for (sample, has), value in self.values.items() if sample == name and wanted <= has)

@@ -5,6 +5,7 @@ import pytest
 from apns import REFUSE, RESET, Apns
 from certificates import openssl
 from harness import wait_for
+from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop, template_file
 from wallets import TEAM, Apple, refused, show
@@ -406,3 +407,33 @@ def test_what_waits_is_shown(at):
     assert shown["waiting"] == {"pushes": 1, "updates": 0} and "InternalServerError" in shown["last_error"]
     at.advance(6)
     wait_for(lambda: at.service.cli("wallet", "show", at.shop.account)["waiting"]["pushes"] == 0, 10, "the push to be done")
+
+
+def test_pushes_are_counted(at):
+    at.shop.create("eva")
+    numbers = look(at.service)
+    kinds = {"push": 0, "google": 0, "message": 0, "removal": 0}
+    fates = {"done": 0, "retry": 0, "held": 0, "refused": 0, "gone": 0}
+    assert numbers.by("stampede_wallet_due", "kind") == kinds == numbers.by("stampede_wallet_oldest_due_seconds", "kind")
+    assert numbers.by("stampede_wallet_pushes_total", "fate") == fates
+    _, phone = at.installed("ada")
+    at.apns.answers[phone.push].append((503, "ServiceUnavailable"))
+    at.shop.add("ada", 5)
+    wait_for(lambda: look(at.service).get("stampede_wallet_pushes_total", shard="0", fate="retry") == 1, 10, "the first try")
+    assert look(at.service).by("stampede_wallet_due", "kind") == {**kinds, "push": 1}
+    at.advance(7)
+    at.apns.wait(phone.push, 2)
+    wait_for(lambda: look(at.service).get("stampede_wallet_due", shard="0", kind="push") == 0, 10, "the report")
+    numbers = look(at.service)
+    assert numbers.by("stampede_wallet_pushes_total", "fate") == {**fates, "retry": 1, "done": 1}
+    assert numbers.get("stampede_wallet_push_delay_seconds_count", shard="0") == 1
+    assert numbers.get("stampede_wallet_push_delay_seconds_sum", shard="0") >= 6, "from the change, not from the last try"
+
+
+def test_how_long_pushes_wait_is_shown(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options, "--no-deliveries")
+    at.installed("ada")
+    at.shop.add("ada", 5)
+    at.advance(100)
+    wait_for(lambda: look(at.service).get("stampede_wallet_oldest_due_seconds", shard="0", kind="push") >= 100, 10, "the metric")
+    at.close()

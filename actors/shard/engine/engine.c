@@ -286,10 +286,22 @@ static void note_facts(struct engine *engine)
 	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
 }
 
+static void note_work(struct engine *engine)
+{
+	for (unsigned i = 1; i < WALLET_DUE_KINDS_END; i++) {
+		enum wallet_due_kind kind = (enum wallet_due_kind)i;
+		size_t               count = work_count(engine->work, kind);
+		int64_t              oldest = count ? work_oldest(engine->work, kind).v : INT64_MAX;
+		atomic_store_explicit(&engine->facts.wallet_due[i].count, count, memory_order_relaxed);
+		atomic_store_explicit(&engine->facts.wallet_due[i].oldest, oldest, memory_order_relaxed);
+	}
+}
+
 /* Metrics are updated before answers leave, so that a caller finds its own command counted. */
 static void publish(struct engine *engine)
 {
 	note_facts(engine);
+	note_work(engine);
 	flush(engine);
 }
 

@@ -3,6 +3,7 @@
 #include "actors/shard/delivery/backlog.h"
 #include "actors/shard/wallet/ends.h"
 #include "schemas/object_msgpack.h"
+#include "schemas/wallet/figures.h"
 #include "store/tally.h"
 
 static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passes)
@@ -97,6 +98,35 @@ static void pack_wallets(const struct request *request, msgpack_packer *pk, size
 	}
 }
 
+/* Of each kind of work: how much of it there is, and for how many seconds the oldest is due. */
+static void pack_work(const struct request *request, msgpack_packer *pk, size_t status)
+{
+	static const enum wallet_due_kind kinds[] = {WALLET_DUE_PUSH, WALLET_DUE_GOOGLE, WALLET_DUE_MESSAGE,
+	                                             WALLET_DUE_REMOVAL};
+	_Static_assert(sizeof kinds / sizeof *kinds == WALLET_DUE_LABELS, "each kind has its label");
+	map_key(pk, status, "wallet_due");
+	msgpack_pack_map(pk, WALLET_DUE_LABELS);
+	for (unsigned i = 0; i < WALLET_DUE_LABELS; i++) {
+		wall_us oldest = {atomic_load(&request->facts->wallet_due[kinds[i]].oldest)};
+		bool    is_due = oldest.v < request->now.v;
+		pack_str(pk, span_str(wallet_due_labels[i]));
+		msgpack_pack_array(pk, 2);
+		msgpack_pack_uint64(pk, atomic_load(&request->facts->wallet_due[kinds[i]].count));
+		msgpack_pack_uint64(pk, is_due ? (uint64_t)(request->now.v - oldest.v) / US_PER_SEC : 0);
+	}
+}
+
+/* Leases of passes to push by what became of them, and phones that were gone. */
+static void pack_pushes(const struct request *request, msgpack_packer *pk, size_t status)
+{
+	static const unsigned fates[] = {PUSH_DONE, PUSH_AGAIN, PUSH_HELD, PUSH_REFUSED, PUSH_GONE_COUNT};
+	_Static_assert(sizeof fates / sizeof *fates == PUSH_FATE_LABELS, "each fate has its label");
+	map_key(pk, status, "wallet_pushes");
+	msgpack_pack_map(pk, PUSH_FATE_LABELS);
+	for (unsigned i = 0; i < PUSH_FATE_LABELS; i++)
+		pack_count(pk, push_fate_labels[i], atomic_load(&request->facts->pushes.fates[fates[i]]));
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
@@ -133,6 +163,11 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	MEMBER_ALWAYS(issuer_available, INTEGER, strcmp(issuer, "up") == 0);
 	pack_disk(facts, pk, map);
 	pack_wallets(request, pk, map);
+	if (atomic_load(&facts->wallets)) {
+		pack_work(request, pk, map);
+		pack_pushes(request, pk, map);
+		MEMBER_ALWAYS(push_histogram, HISTOGRAM, &facts->pushes.delay);
+	}
 	MEMBER_ALWAYS(sync_histogram, HISTOGRAM, facts->sync_times);
 	MEMBER_SOMETIMES(sign_histogram, HISTOGRAM, atomic_load(&facts->wallets) != 0, facts->sign_times);
 	MEMBER_ALWAYS(record_histogram, HISTOGRAM, &facts->record_commands);
