@@ -6,7 +6,9 @@
 #include "schemas/states.h"
 #include "store/hot.h"
 #include "store/registration.h"
+#include "store/notification.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 
 /* A phone may keep a pass that has ended for a while. */
 static enum err judge_ended(struct auditor *auditor, uint32_t number)
@@ -104,11 +106,43 @@ static enum err audit_due(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static enum err judge_message(struct auditor *auditor, const struct wallet_message *row)
+{
+	struct notification notification;
+	if (row->pass_number >= auditor->pass_count ||
+	    auditor->passes[row->pass_number].hot_status != PASS_ACTIVE) {
+		audit_fault(auditor, TABLE_WALLET_MESSAGE, "pass %u is not active", row->pass_number);
+		return OK;
+	}
+	enum err err = notification_get(auditor->reader, auditor->account, row->notification, &notification);
+	if (err && !audit_is_fault(err)) return err;
+	if (err)
+		audit_fault(auditor, TABLE_WALLET_MESSAGE,
+		            "pass %u shows notification %u, which does not exist", row->pass_number,
+		            row->notification);
+	return OK;
+}
+
+static enum err audit_messages(struct auditor *auditor)
+{
+	struct audit_rows     rows = {.table = TABLE_WALLET_MESSAGE};
+	struct wallet_message row;
+	enum err              err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (wallet_message_read(rows.rest, rows.value, &row))
+			audit_fault(auditor, TABLE_WALLET_MESSAGE, "a row of a wrong form");
+		else if ((err = judge_message(auditor, &row)))
+			return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err audit_registrations(struct auditor *auditor)
 {
 	enum err err = audit_phones(auditor);
 	if (!err) err = audit_devices(auditor);
 	if (!err) err = audit_due(auditor);
+	if (!err) err = audit_messages(auditor);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
 		const struct pass_seen *pass = &auditor->passes[i];
 		if (!(pass->hot_flags & HOT_BY_WALLET)) continue;

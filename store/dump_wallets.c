@@ -4,6 +4,7 @@
 #include "store/registration.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 
 static struct span rest_of(struct span key)
 {
@@ -64,5 +65,14 @@ bool dump_wallet_due(struct buffer *out, struct span key, struct span value)
 	dump_count(out, "tries", row.tries);
 	dump_count(out, "flags", row.flags);
 	dump_count(out, "position", row.position);
+	return true;
+}
+
+bool dump_wallet_message(struct buffer *out, struct span key, struct span value)
+{
+	struct wallet_message row;
+	if (wallet_message_read(rest_of(key), value, &row)) return false;
+	dump_count(out, "notification", row.notification);
+	dump_count(out, "flags", row.flags);
 	return true;
 }

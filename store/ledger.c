@@ -30,6 +30,7 @@ enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, 
 	bytes[4] = (uint8_t)row->what;
 	bytes[5] = row->status;
 	bytes[6] = row->flags;
+	bytes[7] = row->field;
 	put_le64(bytes + 8, (uint64_t)row->at.v);
 	put_le64(bytes + 16, row->previous);
 	put_le64(bytes + 24, (uint64_t)row->delta);
@@ -54,6 +55,7 @@ enum err ledger_row_read(struct span value, struct ledger_row *row)
 	    .what = (enum ledger_what)value.at[4],
 	    .status = value.at[5],
 	    .flags = value.at[6],
+	    .field = value.at[7],
 	    .at = {(int64_t)get_le64(value.at + 8)},
 	    .previous = get_le64(value.at + 16),
 	};

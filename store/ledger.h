@@ -5,7 +5,7 @@
 
 /* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the previous
  * row of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
- * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and in rows that
+ * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | field u8 | at i64 | previous u64, and in rows that
  * move the balance (LOYALTY, RULE): delta i64 | balance i64. Errors: as view.h. */
 enum ledger_what {
 #define W(id, NAME, text) LEDGER_##NAME = id,
@@ -19,9 +19,11 @@ struct ledger_row {
 	uint32_t         number; /* of the pass */
 	enum ledger_what what;
 	uint8_t          status, flags; /* after the event, as in struct hot */
-	wall_us          at;
-	uint64_t         previous;
-	int64_t          delta, balance; /* in rows that move it: the change, and the balance after it */
+	uint8_t
+	    field; /* of EDITED: the field of the template whose change wallets announce, from 1; 0: none */
+	wall_us  at;
+	uint64_t previous;
+	int64_t  delta, balance; /* in rows that move it: the change, and the balance after it */
 };
 
 /* Does such an event move the balance? */

@@ -173,12 +173,13 @@ static struct span change_of(const struct writer *writer, unsigned field, bool *
 {
 	const struct wallet_pass *pass = writer->pass;
 	bool                      is_counter = &pass->template->fields[field] == pass->template->counter;
-	bool                      is_told = is_counter ? pass->told == WALLET_TOLD_COUNTER
-	                                               : pass->told == WALLET_TOLD_FIELD && pass->told_field == field;
-	*has_default = is_told && is_counter && !pass->settings->is_silent &&
+	bool                      is_announced = is_counter
+	                                             ? pass->announces == WALLET_ANNOUNCES_COUNTER
+	                                             : pass->announces == WALLET_ANNOUNCES_FIELD && pass->announced_field == field;
+	*has_default = is_announced && is_counter && !pass->settings->is_silent &&
 	               !pass->settings->changes[field].size;
-	return is_told && !(is_counter && pass->settings->is_silent) ? pass->settings->changes[field]
-	                                                             : span_of(NULL, 0);
+	return is_announced && !(is_counter && pass->settings->is_silent) ? pass->settings->changes[field]
+	                                                                  : span_of(NULL, 0);
 }
 
 static bool put_field(const struct writer *writer, unsigned index, enum wallet_place place, bool is_first)
@@ -206,7 +207,7 @@ static bool put_message(const struct writer *writer, bool is_first)
 	const struct pass_words   words = {.key = message_key,
 	                                   .label = pass->settings->message_label,
 	                                   .value = pass->message,
-	                                   .change = pass->told == WALLET_TOLD_MESSAGE ? "%@" : NULL};
+	                                   .change = pass->announces == WALLET_ANNOUNCES_MESSAGE ? "%@" : NULL};
 	if (!pass->message.size) return false;
 	if (!is_first) buffer_byte(writer->out, ',');
 	pass_words_write(&words, writer->out);

@@ -6,7 +6,12 @@
  * Source: Apple's Wallet Passes documentation, as far as it is named here. Units: bytes of UTF-8. */
 
 /* A phone shows one change of each version of a pass: the field whose change has a text. */
-enum wallet_told { WALLET_TOLD_COUNTER, WALLET_TOLD_MESSAGE, WALLET_TOLD_FIELD, WALLET_TOLD_NOTHING };
+enum wallet_announced {
+	WALLET_ANNOUNCES_COUNTER,
+	WALLET_ANNOUNCES_MESSAGE,
+	WALLET_ANNOUNCES_FIELD,
+	WALLET_ANNOUNCES_NOTHING
+};
 
 struct wallet_pass {
 	const struct template *template;
@@ -20,8 +25,8 @@ struct wallet_pass {
 	int64_t     balance;
 	bool        is_voided; /* it no longer counts: the phone shows it so, and asks for it no more */
 	struct span message;   /* the last one to its holder; size 0: none */
-	enum wallet_told told;
-	unsigned         told_field; /* of FIELD: its index in the template */
+	enum wallet_announced announces;
+	unsigned              announced_field; /* of FIELD: its index in the template */
 };
 
 /* Errors: ERR_DAMAGED: visible or appearance is no JSON object; ERR_NO_MEMORY. */

@@ -36,6 +36,7 @@
 #include "store/text.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 
 static struct scratch          s;
 static const struct account_id account = {{7, 1}};
@@ -354,17 +355,7 @@ static void check_template_state(struct span bytes)
 
 static void check_wallet_credential(struct span bytes)
 {
-	struct wallet_credential row = {.number = 0}, again;
-	uint64_t                 number;
-	enum err                 err = wallet_current_read(bytes, &number);
-	must(err == ERR_DAMAGED || (!err && number));
-	err = wallet_credential_read(bytes, &row);
-	must(err == OK || err == ERR_DAMAGED);
-	if (err) return;
-	buffer_clear(&packed);
-	wallet_credential_write(&row, &packed);
-	must(span_equal(buffer_span(&packed), bytes));
-	must(wallet_credential_read(buffer_span(&packed), &again) == OK && wallet_number(again.name));
+	wallet_check_credential(bytes);
 }
 
 static void check_registration(struct span bytes)
@@ -375,6 +366,11 @@ static void check_registration(struct span bytes)
 static void check_wallet_due(struct span bytes)
 {
 	wallet_check_due(&s, bytes);
+}
+
+static void check_wallet_message(struct span bytes)
+{
+	wallet_check_message(&s, account, bytes);
 }
 
 static void check_body(struct span bytes)
@@ -487,6 +483,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
 	    check_wallet_credential, check_template, check_shapes, check_registration, check_wallet_due,
+	    check_wallet_message,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -81,7 +81,7 @@ static void check_pass(const struct template *template, const struct wallet_sett
 	                           .visible = visible,
 	                           .appearance = visible,
 	                           .message = span_str("News"),
-	                           .told = WALLET_TOLD_FIELD};
+	                           .announces = WALLET_ANNOUNCES_FIELD};
 	struct json       *json;
 	buffer_clear(&text);
 	enum err err = wallet_pass_json(&pass, &arena, &text);

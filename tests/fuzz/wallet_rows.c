@@ -1,9 +1,27 @@
-/* The codecs of rows of phones, for the fuzz target of rows. */
+/* The codecs of rows of wallets, for the fuzz target of rows. */
 #include "tests/fuzz/wallet_rows.h"
 
 #include "store/registration.h"
+#include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 #include "tests/fuzz/fuzz.h"
+
+void wallet_check_credential(struct span bytes)
+{
+	struct wallet_credential row = {.number = 0}, again;
+	struct buffer            packed = {0};
+	uint64_t                 number;
+	enum err                 err = wallet_current_read(bytes, &number);
+	must(err == ERR_DAMAGED || (!err && number));
+	err = wallet_credential_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	wallet_credential_write(&row, &packed);
+	must(span_equal(buffer_span(&packed), bytes));
+	must(wallet_credential_read(buffer_span(&packed), &again) == OK && wallet_number(again.name));
+	buffer_free(&packed);
+}
 
 void wallet_check_registration(struct scratch *s, struct account_id account, struct span bytes)
 {
@@ -37,4 +55,18 @@ void wallet_check_due(struct scratch *s, struct span bytes)
 	must(wallet_due_put(s->view, &row) == OK && wallet_due_get(s->view, &again) == OK);
 	must(again.due.v == row.due.v && again.since.v == row.since.v && again.tries == row.tries);
 	must(again.flags == row.flags && again.position == row.position);
+}
+
+void wallet_check_message(struct scratch *s, struct account_id account, struct span bytes)
+{
+	struct supply         supply = {bytes};
+	struct span           key = supply_bytes(&supply, 4); /* behind the account */
+	struct wallet_message row, again;
+	enum err              err = wallet_message_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(wallet_message_put(s->view, account, &row) == OK);
+	must(wallet_message_get(s->view, account, &again) == OK);
+	must(again.notification == row.notification && again.flags == row.flags);
 }

@@ -2,71 +2,16 @@
 import time
 
 import pytest
-from apns import REFUSE, RESET, Apns
+from apns import REFUSE, RESET
 from certificates import openssl
 from harness import wait_for
+from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
 from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop, template_file
-from wallets import TEAM, Apple, refused, show
+from wallets import TEAM, refused, show
 
 NOT = 1.0  # seconds after which a push that must not come has not come
-
-
-@pytest.fixture(scope="module")
-def apple(tmp_path_factory):
-    return Apple(tmp_path_factory.mktemp("apple"))
-
-
-@pytest.fixture(scope="module")
-def credential(apple):
-    return apple.make(PASS_TYPE)
-
-
-@pytest.fixture
-def apns(authority, apple):
-    made = Apns(authority, apple.wwdr)
-    yield made
-    made.close()
-
-
-class Setting:
-    def __init__(self, new_service, authority, apns, options, *more):
-        self.apns = apns
-        self.service = new_service(shards=1, options=apns.options(authority, "--test-clock", *more))
-        self.shop = Shop(self.service, ("balance",))
-        self.service.cli("wallet", "apple", "put", self.shop.account, *options)
-        self.phones = []
-
-    def phone(self):
-        self.phones.append(Phone(self.service, self.shop.account))
-        return self.phones[-1]
-
-    def installed(self, pass_id, phone=None):
-        """(pass, phone) of a new pass on a phone."""
-        held, phone = Held(self.shop, self.shop.create(pass_id)), phone or self.phone()
-        assert phone.register(held).status == 201
-        return held, phone
-
-    def advance(self, seconds):
-        self.service.cli("clock", "advance", f"{seconds}s")
-
-    def close(self):
-        for phone in self.phones:
-            phone.close()
-        self.shop.close()
-
-
-@pytest.fixture
-def options(apple, credential):
-    return ["--cert", credential[0], "--key", credential[1], "--wwdr", apple.wwdr]
-
-
-@pytest.fixture
-def at(new_service, authority, apns, options):
-    made = Setting(new_service, authority, apns, options)
-    yield made
-    made.close()
 
 
 def test_a_change_of_points_reaches_the_phone(at):
@@ -170,6 +115,7 @@ def test_a_killed_service_of_apple_is_called_again(at):
 
     def comes():
         at.advance(600)
+        time.sleep(0.5)  # the connection is tried again after a second of the host's clock; there are seven tries
         return len(at.apns.of(phone.push)) >= 2
     wait_for(comes, 20, "the push to be repeated")
     wait_for(lambda: any("pushes_work" in line for line in at.service.log_lines()), 5, "the success to be logged")

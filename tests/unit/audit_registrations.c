@@ -4,7 +4,9 @@
 #include "schemas/limits.h"
 #include "store/cleanup.h"
 #include "store/registration.h"
+#include "store/notification.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 
 TestSuite(audit_registrations, .init = make_shop, .fini = end);
 
@@ -126,6 +128,29 @@ static void break_due_with_phone(void)
 	store(some(3));
 	store_due(3);
 }
+static void store_message(uint32_t pass_number, uint32_t notification)
+{
+	struct wallet_message row = {.pass_number = pass_number, .notification = notification};
+	must(!wallet_message_put(s.view, account, &row));
+	scratch_save(&s);
+}
+static void break_message_form(void)
+{
+	put(TABLE_WALLET_MESSAGE, key_u32(account, 3), span_str("x"));
+}
+static void break_message_of_issued(void)
+{
+	store_message(3, 0);
+}
+static void break_message_of_none(void)
+{
+	store_message(PASSES, 0);
+}
+static void break_message_lost(void)
+{
+	activate(3, 0);
+	store_message(3, UINT32_MAX);
+}
 static void break_no_phone(void)
 {
 	activate(3, HOT_BY_WALLET);
@@ -145,6 +170,10 @@ static const struct breakage breakages[] = {
     B(due_pass, "table wallet_due, " ACCOUNT "pass 45 does not exist"),
     B(due_of_issued, "pass 3 is not one to be removed"),
     B(due_with_phone, "pass 3 is not one to be removed"),
+    B(message_form, "table wallet_message, " ACCOUNT "a row of a wrong form"),
+    B(message_of_issued, "table wallet_message, " ACCOUNT "pass 3 is not active"),
+    B(message_of_none, "table wallet_message, " ACCOUNT "pass 45 is not active"),
+    B(message_lost, "pass 3 shows notification 4294967295, which does not exist"),
     B(no_phone, "pass 3: active in a wallet, and no phone has it"),
 };
 

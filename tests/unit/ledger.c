@@ -44,6 +44,7 @@ Test(ledger, rows_of_every_kind_read_as_they_were_put)
 		                               .what = kinds[i],
 		                               .status = 5,
 		                               .flags = 3,
+		                               .field = (uint8_t)(200 + i),
 		                               .at = {INT64_MIN + i},
 		                               .previous = UINT64_MAX - i,
 		                               .delta = -(INT64_C(1) << 53),
@@ -52,7 +53,7 @@ Test(ledger, rows_of_every_kind_read_as_they_were_put)
 		scratch_save(&s);
 		cr_assert_eq(ledger_get(s.view, middle, i + 1, &got), OK);
 		cr_expect(got.number == want.number && got.what == want.what && got.status == 5 &&
-		          got.flags == 3);
+		          got.flags == 3 && got.field == 200 + i);
 		cr_expect(got.at.v == want.at.v && got.previous == want.previous);
 		bool counted = kinds[i] == LEDGER_LOYALTY ||
 		               kinds[i] == LEDGER_RULE; /* other kinds have no delta */
@@ -65,7 +66,8 @@ Test(ledger, has_a_name_for_every_kind)
 {
 	static const char *const want[] = {"created",     "issued",    "creation_failed", "installed",
 	                                   "uninstalled", "unblocked", "deactivated",     "deleted",
-	                                   "loyalty",     "rule",      "erased",          "edited"};
+	                                   "loyalty",     "rule",      "erased",          "edited",
+	                                   "message"};
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		cr_expect_eq((unsigned)kinds[i], i + 1); /* on disk */
 		cr_expect_str_eq(ledger_what_text(kinds[i]), want[i]);

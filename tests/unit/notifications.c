@@ -11,6 +11,7 @@
 #include <criterion/criterion.h>
 
 SCRATCH_SUITE(notifications);
+static struct shard_facts      facts;
 static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
 
 static struct notification some(uint8_t tag, const char *message)
@@ -390,7 +391,7 @@ static unsigned send_some(int64_t now, bool *more)
 {
 	struct buffer  payload = {0};
 	struct outcome outcome = {.payload = &payload};
-	struct request request = {.view = s.view, .notices = &queue, .now = {now}};
+	struct request request = {.view = s.view, .notices = &queue, .now = {now}, .facts = &facts};
 	unsigned       ended = 0;
 	cr_assert_eq(on_NOTIFICATION_SEND(&request, &outcome), OK);
 	cr_expect_leq(s.staged.count, (unsigned)BULK_WRITES_MAX, "%u writes", s.staged.count);

@@ -10,6 +10,7 @@
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_message.h"
 
 #include <criterion/criterion.h>
 
@@ -303,6 +304,22 @@ Test(row_bytes, shapes_of_images)
 	cr_assert_eq(image_shapes_del(s.view, account, image.hash), OK);
 	scratch_save(&s);
 	EXPECT_NONE(IMAGE_SHAPE);
+}
+
+Test(row_bytes, wallet_messages)
+{
+	struct wallet_message row = {
+	    .pass_number = 0x01020304, .notification = 0x21222324, .flags = WALLET_MESSAGE_IS_MARKED};
+	struct wallet_message got = {.pass_number = row.pass_number};
+	cr_assert_eq(wallet_message_put(s.view, account, &row), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_MESSAGE, ROW("\1\2\3\4", "\1\1\x24\x23\x22\x21"));
+	cr_assert_eq(wallet_message_get(s.view, account, &got), OK);
+	cr_expect_eq(got.notification, row.notification);
+	cr_expect_eq(got.flags, row.flags);
+	cr_assert_eq(wallet_message_del(s.view, account, row.pass_number), OK);
+	scratch_save(&s);
+	EXPECT_NONE(WALLET_MESSAGE);
 }
 
 Test(row_bytes, registrations)

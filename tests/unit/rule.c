@@ -15,6 +15,7 @@ enum { NUMBER = 0 };
 static struct scratch     s;
 static struct account    *account;
 static struct request     request;
+static struct shard_facts facts;
 static struct file_fault  wrong;
 static struct random_pool randomness;
 static struct arena       arena;
@@ -241,8 +242,12 @@ static void load(void)
 	account_free(&account);
 	cr_assert_eq(account_load(s.view, id, &account), OK);
 	cr_assert_eq(ledger_last(s.view, id, &last), OK);
-	request = (struct request){
-	    .view = s.view, .account = account, .random = &randomness, .now = {1000}, .ledger_last = last};
+	request = (struct request){.view = s.view,
+	                           .account = account,
+	                           .random = &randomness,
+	                           .now = {1000},
+	                           .ledger_last = last,
+	                           .facts = &facts};
 }
 
 static struct hot_at the_pass(void)

@@ -1,6 +1,8 @@
 /* schemas/wallet/pass_json.h: pass.json to the byte for a pass that has everything, and what each fact changes in it. */
 #include "schemas/wallet/pass_json.h"
 
+#include "schemas/wallet/edited.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -178,15 +180,52 @@ Test(wallet_pass, tells_one_change)
 	pass.message = span_str("News!");
 	HAS("\"value\":25,\"changeMessage\":\"Beans: %@\"");
 	LACKS("Hello");
-	pass.told = WALLET_TOLD_MESSAGE;
+	pass.announces = WALLET_ANNOUNCES_MESSAGE;
 	HAS("\"value\":\"News!\",\"changeMessage\":\"%@\"");
 	LACKS("Beans: %@");
-	pass.told = WALLET_TOLD_FIELD;
-	pass.told_field = 0;
+	pass.announces = WALLET_ANNOUNCES_FIELD;
+	pass.announced_field = 0;
 	HAS("\"value\":\"Ada\",\"changeMessage\":\"Hello %@\"");
 	LACKS("Beans: %@");
-	pass.told = WALLET_TOLD_NOTHING;
+	pass.announces = WALLET_ANNOUNCES_NOTHING;
 	LACKS("changeMessage");
+}
+
+static unsigned edited(const char *before, const char *after)
+{
+	uint8_t                  field = 99;
+	const struct wallet_edit edit = {.template = &template,
+	                                 .settings = &settings,
+	                                 .before = span_str(before),
+	                                 .after = span_str(after)};
+	cr_assert_eq(wallet_edited_field(&edit, &arena, &field), OK);
+	return field;
+}
+
+Test(wallet_pass, an_edit_announces_the_first_field_with_a_text)
+{
+	begin(CAFE ",\"wallet\":{\"changes\":{\"since\":\"Since %@\",\"site\":\"At %@\"}}}");
+	cr_expect_eq(edited("{\"site\":\"a\",\"since\":\"b\"}", "{\"site\":\"c\",\"since\":\"d\"}"), 2);
+	unsigned site = edited("{\"site\":\"a\",\"since\":\"b\"}", "{\"since\":\"b\",\"site\":\"c\"}");
+	cr_expect_gt(site, 2);
+	cr_expect_eq(edited("", "{\"site\":\"c\"}"), site, "it had no data");
+	cr_expect_eq(edited("{\"site\":\"c\"}", ""), site);
+	cr_expect_eq(edited("{\"site\":null}", "{}"), 0, "none before, none after");
+	cr_expect_eq(edited("{\"site\":\"1\"}", "{\"site\":1}"), site, "another type");
+	cr_expect_eq(edited("{\"site\":true}", "{\"site\":false}"), site);
+	cr_expect_eq(edited("{\"site\":true}", "{\"site\":true}"), 0);
+	cr_expect_eq(edited("{\"holder\":\"a\"}", "{\"holder\":\"b\"}"), 0, "no text");
+	cr_expect_eq(edited("{\"other\":\"a\"}", "{\"other\":\"b\"}"), 0, "no field of the template");
+}
+
+Test(wallet_pass, damaged_edits_are_an_error)
+{
+	uint8_t            field;
+	struct wallet_edit edit = {.template = &template, .settings = &settings, .after = span_str("[]")};
+	begin(CAFE "}");
+	cr_expect_eq(wallet_edited_field(&edit, &arena, &field), ERR_DAMAGED);
+	edit.after = span_str("{");
+	cr_expect_eq(wallet_edited_field(&edit, &arena, &field), ERR_DAMAGED);
 }
 
 Test(wallet_pass, counter_may_be_silent)

@@ -379,8 +379,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_end_turns(engine, more))) return err;
 	if ((err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
-	if (engine_has_room(engine) && (err = engine_remove(engine, more))) return err;
-	if (engine_has_room(engine) && (err = engine_touch(engine))) return err;
+	if (engine_has_room(engine) && (err = engine_do_own_work(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_clean(engine))) return err;
 	engine_ask_timer(engine);
 	bool was_full = !engine_has_room(engine);
@@ -401,7 +400,7 @@ dur_us engine_patience(const struct engine *engine)
 	bool    quick = !store_is_committed(engine->store) || store_is_behind(engine->store);
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
 	wall_us due = engine_poll_due(engine);
-	bool    has_steps = engine->cleaning.part != CLEAN_END || work_count(engine->work, WALLET_DUE_TOUCH);
+	bool    has_steps = engine->cleaning.part != CLEAN_END || engine_has_own_work(engine);
 	if (!quick && has_steps) patience = CLEAN_STEP_MS * US_PER_MS;
 	if (due.v - patience < engine->service_now.v) patience = due.v - engine->service_now.v;
 	if (patience < IDLE_COMMIT_US) patience = IDLE_COMMIT_US;

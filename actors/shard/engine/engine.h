@@ -65,10 +65,10 @@ struct engine {
 	struct due_queue   notices; /* due notifications */
 	struct cleaning    cleaning;
 	struct wallet_ends wallet_ends;
-	struct touching {
+	struct bulk_allowance {
 		double  allowed; /* passes that may become due now */
 		mono_us counted;
-	} touching;
+	} bulk;
 
 	struct phone_logs *phone_logs; /* NULL: no line so far */
 
@@ -137,11 +137,10 @@ void engine_set_clock(struct engine *engine, int64_t offset);
 /* clean_step.c: the background removal. Errors: as engine_turn(). */
 must_check enum err engine_clean(struct engine *engine);
 
-/* removing.c: passes that no phone has any more. *more: some are left. Errors: as engine_turn(). */
-must_check enum err engine_remove(struct engine *engine, bool *more);
-
-/* touching.c: passes that a change of many concerns. Errors: as engine_turn(). */
-must_check enum err engine_touch(struct engine *engine);
+/* own_work.c: what is due on passes in wallets and needs no timer. *more: some is left that could be done now. Is there some that
+ * waits for its allowance? Errors: as engine_turn(). */
+must_check enum err engine_do_own_work(struct engine *engine, bool *more);
+bool                engine_has_own_work(const struct engine *engine);
 
 /* hand_out.c: keeps the timer's long polls, one of each kind, until they have an answer. */
 enum poll_kind engine_poll_kind(unsigned message); /* POLLS: the message is none */

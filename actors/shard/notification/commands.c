@@ -4,6 +4,7 @@
 #include "actors/shard/command.h"
 #include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/message.h"
 #include "schemas/api/notification.h"
 #include "store/notification.h"
 
@@ -26,20 +27,25 @@ static enum err take_audience(struct request *request, struct notification *row)
 
 enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outcome)
 {
-	const msgpack_object *args = request->args;
-	struct notification   row = {.created = request->now,
-	                             .message = arg_span(&args[ARG_NOTIFICATION_SCHEDULE_message])};
-	wall_us               at = {arg_integer(&args[ARG_NOTIFICATION_SCHEDULE_scheduled_at], 0)};
-	bool                  to_pass = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
-	bool                  to_audience = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
-	msgpack_packer        pk = buffer_packer(outcome->payload);
+	const msgpack_object     *args = request->args;
+	struct notification       row = {.created = request->now,
+	                                 .message = arg_span(&args[ARG_NOTIFICATION_SCHEDULE_message])};
+	wall_us                   at = {arg_integer(&args[ARG_NOTIFICATION_SCHEDULE_scheduled_at], 0)};
+	bool                      to_pass = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
+	struct notification_tally tally;
+	bool                      to_audience = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
+	msgpack_packer            pk = buffer_packer(outcome->payload);
 	if (to_pass == to_audience) return refuse(outcome, REASON(ONE_RECIPIENT, "audience_id"));
 	if (!notification_message_is_good(row.message))
 		return refuse(outcome, REASON(MESSAGE_TEXT, "message", .most = NOTIFICATION_CODE_POINTS_MAX));
 	enum err err = to_pass ? take_pass(request, &row) : take_audience(request, &row);
 	if (err) return err;
 	row.id = uuid_draw(request);
+	if ((err = notification_tally_get(request->view, request->account->id, &tally))) return err;
 	if ((err = notification_add(request->view, request->account->id, &row, at))) return err;
+	if (to_pass && at.v <= request->now.v) /* later ones go to wallets when they are sent */
+		err = wallet_message_to_pass(request, row.pass_number, tally.made, row.message);
+	if (err) return err;
 	pack_id(&pk, row.id);
 	return OK;
 }

@@ -3,28 +3,37 @@
 #include "actors/shard/notification/notification.h"
 
 #include "actors/shard/notification/due.h"
+#include "actors/shard/wallet/message.h"
+#include "actors/shard/wallet/wallet.h"
 #include "store/audience.h"
 #include "store/hot.h"
 
 /* Rows written: an account's counts. For each notification its due row, and usually the row of columns that it shares with its
- * neighbours. */
-enum { WRITES_OF_ACCOUNT = 1, WRITES_OF_ONE = 2, SENT_MAX = BULK_WRITES_MAX, TURN_MAX = 8 };
+ * neighbours, and one for wallets where there are some. */
+enum {
+	WRITES_OF_ACCOUNT = 1,
+	WRITES_OF_ONE = 2,
+	WRITES_FOR_WALLETS = 1,
+	SENT_MAX = BULK_WRITES_MAX,
+	TURN_MAX = 8
+};
 
 struct plan {
-	unsigned                count, writes;
+	unsigned                count, writes, writes_more; /* the last: of each notification, for wallets */
 	bool                    more;
 	struct notification_due steps[SENT_MAX];
 };
 
 static bool is_full(const struct plan *plan, unsigned needed)
 {
-	return plan->writes + needed > (unsigned)BULK_WRITES_MAX || plan->count == SENT_MAX;
+	return plan->writes + plan->writes_more + needed > (unsigned)BULK_WRITES_MAX ||
+	       plan->count == SENT_MAX;
 }
 
 static void add(struct plan *plan, const struct notification_due *due, bool first)
 {
 	bool beside = !first && plan->steps[plan->count - 1].number / NOTICES == due->number / NOTICES;
-	plan->writes += beside ? WRITES_OF_ONE - 1 : WRITES_OF_ONE;
+	plan->writes += (beside ? WRITES_OF_ONE - 1 : WRITES_OF_ONE) + plan->writes_more;
 	if (first) plan->writes += WRITES_OF_ACCOUNT;
 	plan->steps[plan->count++] = *due;
 }
@@ -85,6 +94,9 @@ static enum err send_one(struct request *request, const struct notification_due 
 	enum err            err = notification_get(request->view, due->account, due->number, &row);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if ((err = has_recipient(request, due->account, &row, &has))) return err;
+	/* What was due when it was created for a pass went to wallets with that command. */
+	bool is_for_wallets = has && (row.to_audience || due->at.v > row.created.v);
+	if (is_for_wallets && (err = wallet_message_is_due(request, due->account, due->number))) return err;
 	return notification_end(request->view, due->account, due->number,
 	                        has ? NOTIFICATION_SENT : NOTIFICATION_FAILED,
 	                        has ? request->now : (wall_us){0});
@@ -93,7 +105,7 @@ static enum err send_one(struct request *request, const struct notification_due 
 /* The answer: is more due? */
 enum err on_NOTIFICATION_SEND(struct request *request, struct outcome *outcome)
 {
-	struct plan    plan = {.count = 0};
+	struct plan    plan = {.writes_more = wallet_kinds_here(request) ? WRITES_FOR_WALLETS : 0};
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = make_plan(request, &plan);
 	for (unsigned i = 0; i < plan.count && !err; i++)

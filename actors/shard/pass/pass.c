@@ -124,7 +124,7 @@ enum err pass_change(struct request *request, const struct hot_at *pass, struct 
 	row.balance = after.balance;
 	row.previous = pass->now.ledger_head;
 	if ((err = pass_ledger(request, &row, &after.ledger_head))) return err;
-	after.updated = request->now;
+	if (row.what != LEDGER_MESSAGE) after.updated = request->now;
 	bool leaves = pass->now.status == PASS_CREATING && after.status != PASS_CREATING;
 	if (leaves && (err = issuing_del(request->view, pass->account, pass->number))) return err;
 	if ((err = hot_put(request->view, pass, &after))) return err;

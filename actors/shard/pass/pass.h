@@ -34,7 +34,7 @@ must_check enum err pass_body_put(struct request *request, struct account_id acc
                                   const struct body *body);
 
 /* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the account's counts,
- * updated = now, the end of its ISSUING row when it is `creating` no more, and what is due for its phones when it is
+ * updated = now (but for a message), the end of its ISSUING row when it is `creating` no more, and what is due for its phones when it is
  * `active` no more. `row` gives what happened (and a delta);
  * the rest is filled in. */
 must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,

@@ -1,7 +1,9 @@
 /* PATCH /v1/passes/{id}: members given are merged, null removes one, a PATCH that changes nothing leaves
  * updated_at where it was. The counter is not written here. */
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/api/pass.h"
+#include "schemas/wallet/edited.h"
 #include "store/image_use.h"
 #include "store/index.h"
 #include "store/keys.h"
@@ -38,13 +40,28 @@ static enum err is_stored(struct request *request, const struct hot_at *pass, co
 	return err;
 }
 
+/* The field whose change the wallet of the pass announces; of what is installed nowhere, none. */
+static enum err find_edited(struct request *request, const struct hot_at *pass, struct wallet_edit edit,
+                            uint8_t *field)
+{
+	struct wallet_settings        room;
+	const struct wallet_settings *settings;
+	*field = 0;
+	if (!wallet_kinds_here(request) || pass->now.status != PASS_ACTIVE) return OK;
+	enum err err = account_template_wallet(request->account, request->view, pass->now.template, &room,
+	                                       &settings);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	edit.settings = settings;
+	return wallet_edited_field(&edit, view_arena(request->view), field);
+}
+
 /* Wallets look for changes in the ledger. Those of hidden data do not concern them, nor does a pass that has ended. */
-static enum err note_change(struct request *request, const struct hot_at *pass, bool is_seen)
+static enum err note_change(struct request *request, const struct hot_at *pass, bool is_seen, uint8_t field)
 {
 	struct hot after = pass->now;
 	after.updated = request->now;
 	if (!is_seen || pass_is_dead(&pass->now)) return hot_put(request->view, pass, &after);
-	return pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_EDITED});
+	return pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_EDITED, .field = field});
 }
 
 enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
@@ -53,6 +70,7 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	const struct template *template;
 	struct body           body, before;
 	bool                  same;
+	uint8_t               field;
 	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
 	enum err              err = OK;
 	/* An error that needs no look at the pass is returned first, even if there is no such pass. */
@@ -64,6 +82,9 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	if ((err = take_changes(request, outcome, template, &body))) return err;
 	if ((err = pass_check_size(outcome, &body))) return err; /* before its texts are folded */
 	if ((err = is_stored(request, &pass, &body, &same)) || same) return err;
+	const struct wallet_edit edit = {
+	    .template = template, .before = before.visible, .after = body.visible};
+	if ((err = find_edited(request, &pass, edit, &field))) return err;
 	struct index_change change = {.account = pass.account,
 	                              .number = pass.number,
 	                              .name_field = template->name_field,
@@ -76,5 +97,5 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
 	bool is_seen = !span_equal(before.visible, body.visible) ||
 	               !span_equal(before.appearance, body.appearance);
-	return note_change(request, &pass, is_seen);
+	return note_change(request, &pass, is_seen, field);
 }

@@ -1,15 +1,12 @@
 /* What a change of an active pass means for the wallets that have it. */
 #include "actors/shard/wallet/changed.h"
 
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/states.h"
 #include "store/cleanup.h"
 #include "schemas/wallet/kind.h"
 #include "store/wallet_due.h"
-
-static unsigned wallets_of(const struct request *request)
-{
-	return atomic_load_explicit(&request->facts->wallets, memory_order_relaxed);
-}
+#include "store/wallet_message.h"
 
 /* Its phones are to be notified. A row that waits covers this change too, but gives way no more if it did. */
 static enum err notify_phones(struct request *request, const struct hot_at *pass)
@@ -23,6 +20,15 @@ static enum err notify_phones(struct request *request, const struct hot_at *pass
 	if (err != ERR_NOT_FOUND) return err;
 	due.due = due.since = request->now;
 	return wallet_due_put(request->view, &due);
+}
+
+static enum err forget_message(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_message row = {.pass_number = pass->number};
+	if (!wallet_kinds_here(request)) return OK;
+	enum err err = wallet_message_get(request->view, pass->account, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return wallet_message_del(request->view, pass->account, pass->number);
 }
 
 /* It is active no more. */
@@ -39,7 +45,8 @@ static enum err leave(struct request *request, const struct hot_at *pass, struct
 		if (!err) err = wallet_due_del(request->view, &due);
 		if (err == ERR_NOT_FOUND) err = OK;
 	}
-	bool keeps = !err && wallets_of(request) && after->status == PASS_DEACTIVATED &&
+	if (!err) err = forget_message(request, pass);
+	bool keeps = !err && wallet_kinds_here(request) && after->status == PASS_DEACTIVATED &&
 	             !(after->flags & HOT_ERASED);
 	if (!keeps) return err;
 	phones.from = wallet_ended_until(request->now);
@@ -52,7 +59,7 @@ enum err wallet_pass_changes(struct request *request, const struct hot_at *pass,
 	if (pass->now.status != PASS_ACTIVE) return OK;
 	enum err err = after->status == PASS_ACTIVE ? OK : leave(request, pass, after);
 	bool     is_shown = after->status == PASS_ACTIVE || has_ended;
-	return !err && is_shown && wallets_of(request) & WALLET_BIT(WALLET_APPLE)
+	return !err && is_shown && wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE)
 	           ? notify_phones(request, pass)
 	           : err;
 }

@@ -3,6 +3,7 @@
 #include "actors/shard/wallet/draft.h"
 
 #include "actors/shard/wallet/signer.h"
+#include "actors/shard/wallet/announce.h"
 
 #include <stdio.h>
 
@@ -53,6 +54,7 @@ enum err draft_begin(struct request *request, struct draft *draft)
 	if ((err = account_template_wallet(account, request->view, template, &draft->room, &settings)))
 		return err;
 	fill(request, draft, settings);
+	if ((err = wallet_announce(request, &draft->pass, &draft->shown))) return err;
 	const struct kit_wish wish = {draft->template, settings, &draft->body};
 	return draft_kit_find(request, &wish, &draft->kit);
 }

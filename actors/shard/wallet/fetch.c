@@ -29,8 +29,13 @@ static enum err changed_s(struct request *request, const struct draft *draft, in
 	enum err err = account_template_look(request->account, request->view, draft->pass.now.template, &look,
 	                                     &shown);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	const wall_us updated = draft->pass.now.updated;
-	*second = (updated.v > shown.v ? updated.v : shown.v) / US_PER_SEC;
+	const wall_us     updated = draft->pass.now.updated;
+	struct ledger_row newest; /* perhaps a message, which is no update of the pass */
+	if ((err = ledger_get(request->view, draft->pass.account, draft->pass.now.ledger_head, &newest)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (updated.v > shown.v) shown = updated;
+	if (newest.at.v > shown.v) shown = newest.at;
+	*second = shown.v / US_PER_SEC;
 	return OK;
 }
 

@@ -29,19 +29,13 @@ static enum err open_draft(struct request *request, const msgpack_object *token,
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-static bool has_wallets(const struct request *request)
-{
-	return atomic_load_explicit(&request->facts->wallets, memory_order_relaxed) &
-	       WALLET_BIT(WALLET_APPLE);
-}
-
 enum err on_WALLET_PACKAGE(struct request *request, struct outcome *outcome)
 {
 	struct draft         draft;
 	struct package_reply reply = {.fate = PACKAGE_NEVER};
 	struct buffer        pass_json = {0};
 	enum err             err = OK;
-	if (!has_wallets(request)) {
+	if (!(wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE))) {
 		package_reply_pack(&reply, outcome->payload);
 		return OK;
 	}

@@ -4,6 +4,7 @@
 
 #include "actors/shard/account/account.h"
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/states.h"
 #include "schemas/wallet/kind.h"
@@ -21,8 +22,8 @@ enum err wallet_touch_passes(struct request *request, uint32_t template)
 	                         .kind = WALLET_DUE_TOUCH,
 	                         .number = template,
 	                         .due = request->now};
-	unsigned          wallets = atomic_load_explicit(&request->facts->wallets, memory_order_relaxed);
-	return wallets & WALLET_BIT(WALLET_APPLE) ? wallet_due_put(request->view, &row) : OK;
+	return wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE) ? wallet_due_put(request->view, &row)
+	                                                             : OK;
 }
 
 /* Steps ----------------------------------------------------------------------------------------------------- */

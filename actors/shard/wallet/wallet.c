@@ -3,6 +3,11 @@
 
 #include <strings.h>
 
+unsigned wallet_kinds_here(const struct request *request)
+{
+	return atomic_load_explicit(&request->facts->wallets, memory_order_relaxed);
+}
+
 bool wallet_is_on(const struct account_row *account, enum wallet_kind kind)
 {
 	return !(account->wallets_off & WALLET_BIT(kind));

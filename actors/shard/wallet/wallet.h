@@ -5,6 +5,9 @@
 /* What an account's wallets work with: its setting, and the credentials that serve it. Its own credentials come before
  * the operator's. Point reads: also after staged writes. Errors: as view.h, and those named. */
 
+/* The kinds for which this server ever had a credential, a WALLET_BIT() each. */
+unsigned wallet_kinds_here(const struct request *request);
+
 /* Is this kind of wallet switched on for the account? It works only if a credential serves it, too. */
 bool wallet_is_on(const struct account_row *account, enum wallet_kind kind);
 

@@ -1,0 +1,89 @@
+/* Work on passes in wallets that the shard does itself when it is due, by commands of its own, a few a turn. What pushes to many
+ * phones has an allowance: each push brings a phone back at once for a list and a package, so there are at most
+ * --wallet-bulk-rate passes a second. */
+#include "actors/shard/engine/engine.h"
+
+#include "actors/shard/wallet/message.h"
+#include "actors/shard/wallet/touch.h"
+#include "schemas/api/wallet.h"
+
+/* Work that could not be done comes up again after AGAIN_S. */
+enum { AGAIN_S = 60 };
+enum { ARG_NUMBER, ARG_COUNT, ARGS };
+_Static_assert((int)ARG_WALLET_REMOVE_number == (int)ARG_NUMBER && (int)ARGS_WALLET_REMOVE == 1 &&
+                   (int)ARG_WALLET_TOUCH_STEP_number == (int)ARG_NUMBER &&
+                   (int)ARG_WALLET_TOUCH_STEP_count == (int)ARG_COUNT &&
+                   (int)ARGS_WALLET_TOUCH_STEP == (int)ARGS &&
+                   (int)ARG_WALLET_MESSAGE_STEP_number == (int)ARG_NUMBER &&
+                   (int)ARG_WALLET_MESSAGE_STEP_count == (int)ARG_COUNT &&
+                   (int)ARGS_WALLET_MESSAGE_STEP == (int)ARGS,
+               "the commands' arguments have the same places");
+
+struct own_work {
+	enum wallet_due_kind kind;
+	enum message         message;
+	unsigned             turn_max;  /* commands a turn */
+	unsigned             count_max; /* passes of one command that are pushed; 0: none is */
+};
+
+static const struct own_work works[] = {
+    {WALLET_DUE_REMOVAL, MSG_WALLET_REMOVE, 32, 0},
+    {WALLET_DUE_TOUCH, MSG_WALLET_TOUCH_STEP, 4, TOUCH_STEP_MAX},
+    {WALLET_DUE_MESSAGE, MSG_WALLET_MESSAGE_STEP, 4, MESSAGE_STEP_MAX},
+};
+
+/* What may be pushed now; what is not used within a second is lost. */
+static void add_allowance(struct engine *engine)
+{
+	struct bulk_allowance *bulk = &engine->bulk;
+	double                 rate = engine->facts.wallet_bulk_rate;
+	bulk->allowed += rate * (double)mono_since(engine->now, bulk->counted).v / (double)US_PER_SEC;
+	if (bulk->allowed > rate) bulk->allowed = rate;
+	bulk->counted = engine->now;
+}
+
+static enum err do_one(struct engine *engine, const struct own_work *of, const struct wallet_work *work)
+{
+	const struct account_id account = work->account; /* the command may free `work` */
+	const uint32_t          number = work->number;
+	unsigned                count = of->count_max;
+	msgpack_object          args[ARGS] = {{.type = MSGPACK_OBJECT_NIL}};
+	struct call    call = {.message = of->message, .has_account = true, .account = account, .args = args};
+	struct outcome outcome = {.payload = &engine->payload};
+	enum err       answer;
+	if (count > engine->bulk.allowed) count = (unsigned)engine->bulk.allowed;
+	args[ARG_NUMBER] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = number};
+	args[ARG_COUNT] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = count};
+	enum err err = engine_decide_own(engine, &call, &outcome, &answer);
+	engine->bulk.allowed -= count;
+	wall_us again = {engine->service_now.v + AGAIN_S * US_PER_SEC};
+	return !err && answer ? work_again(engine->work, account, of->kind, number, again) : err;
+}
+
+/* *more: the turn has done its share, and perhaps not all. */
+static enum err do_some(struct engine *engine, const struct own_work *of, bool *more)
+{
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < of->turn_max && engine_has_room(engine); i++) {
+		const struct wallet_work *next = NULL;
+		if (of->count_max && engine->bulk.allowed < 1) return OK; /* engine_patience() comes back */
+		if (!(next = work_take(engine->work, of->kind, engine->service_now))) return OK;
+		err = do_one(engine, of, next);
+	}
+	if (!of->count_max) *more = true;
+	return err;
+}
+
+enum err engine_do_own_work(struct engine *engine, bool *more)
+{
+	enum err err = OK;
+	add_allowance(engine);
+	for (unsigned i = 0; !err && i < sizeof works / sizeof *works; i++)
+		err = do_some(engine, &works[i], more);
+	return err;
+}
+
+bool engine_has_own_work(const struct engine *engine)
+{
+	return work_count(engine->work, WALLET_DUE_TOUCH) || work_count(engine->work, WALLET_DUE_MESSAGE);
+}

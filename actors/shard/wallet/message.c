@@ -1,0 +1,133 @@
+/* A message is staged with the command that sends it where that is of one pass: a loyalty call's, or a rule's. Scheduled ones, and
+ * those to an audience, leave a row of WALLET_DUE, and the shard's own command goes through the passes, some at a time. */
+#include "actors/shard/wallet/message.h"
+
+#include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/wallet.h"
+#include "schemas/api/wallet.h"
+#include "store/audience.h"
+#include "store/notification.h"
+#include "store/wallet_due.h"
+#include "store/wallet_message.h"
+
+/* Of a pass: its message, its ledger row, its hot row, its due row. */
+enum { WRITES_OF_ONE = 5, LOOKED_MAX = 256 /* members a step */ };
+_Static_assert((int)MESSAGE_STEP_MAX *WRITES_OF_ONE + 1 <= (int)BULK_WRITES_MAX,
+               "a step writes the rows of each pass and its own");
+
+enum err wallet_message_shown(const struct request *request, uint32_t pass_number,
+                              struct wallet_message_shown *shown)
+{
+	struct wallet_message row = {.pass_number = pass_number};
+	struct notification   notification;
+	*shown = (struct wallet_message_shown){.is_marked = false};
+	enum err err = wallet_message_get(request->view, request->account->id, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	err = notification_get(request->view, request->account->id, row.notification, &notification);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	shown->text = notification.message;
+	shown->is_marked = row.flags & WALLET_MESSAGE_IS_MARKED;
+	return OK;
+}
+
+enum err wallet_message_to_pass(struct request *request, uint32_t pass_number, uint32_t number,
+                                struct span text)
+{
+	struct wallet_message       row = {.pass_number = pass_number, .notification = number};
+	struct wallet_message_shown before;
+	struct hot_at               pass;
+	enum err                    err = OK;
+	if (!wallet_kinds_here(request)) return OK;
+	if ((err = hot_get(request->view, request->account->id, pass_number, &pass)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (pass.now.status != PASS_ACTIVE) return OK;
+	if ((err = wallet_message_shown(request, pass_number, &before))) return err;
+	if (span_equal(before.text, text) && !before.is_marked) row.flags = WALLET_MESSAGE_IS_MARKED;
+	if ((err = wallet_message_put(request->view, pass.account, &row))) return err;
+	return pass_change(request, &pass, pass.now, (struct ledger_row){.what = LEDGER_MESSAGE});
+}
+
+enum err wallet_message_is_due(struct request *request, struct account_id account, uint32_t number)
+{
+	struct wallet_due row = {
+	    .account = account, .kind = WALLET_DUE_MESSAGE, .number = number, .due = request->now};
+	return wallet_kinds_here(request) ? wallet_due_put(request->view, &row) : OK;
+}
+
+/* Steps ----------------------------------------------------------------------------------------------------- */
+
+struct recipients {
+	unsigned count;
+	uint32_t passes[MESSAGE_STEP_MAX];
+	uint32_t next; /* where the next step goes on; 0: there are no more */
+};
+
+/* The index of the first member at or behind that pass. */
+static uint32_t member_from(const struct audience *audience, uint32_t pass)
+{
+	uint32_t low = 0, high = audience->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (audience_pass(audience, middle) < pass)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static enum err add_recipient(struct request *request, uint32_t number, struct recipients *recipients)
+{
+	struct hot_at pass;
+	enum err      err = hot_get(request->view, request->account->id, number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (pass.now.status == PASS_ACTIVE) recipients->passes[recipients->count++] = number;
+	return OK;
+}
+
+/* Members that joined after the message was sent do not get it. One that has gone has no members. */
+static enum err find_members(struct request *request, const struct notification *notification,
+                             const struct wallet_due *row, unsigned count_max, struct recipients *recipients)
+{
+	struct audience audience;
+	wall_us         since;
+	enum err        err = audience_row_get(request->view, request->account->id, notification->audience,
+	                                       &audience);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	uint32_t i = member_from(&audience, row->position);
+	for (unsigned looked = 0; !err && i < audience.count; i++, looked++) {
+		uint32_t number = audience_pass(&audience, i);
+		if (looked == LOOKED_MAX || recipients->count == count_max) {
+			recipients->next = number;
+			return OK;
+		}
+		if (audience_has(&audience, number, &since) && since.v <= row->due.v)
+			err = add_recipient(request, number, recipients);
+	}
+	return err;
+}
+
+enum err on_WALLET_MESSAGE_STEP(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	unsigned              count_max = (unsigned)arg_integer(&args[ARG_WALLET_MESSAGE_STEP_count], 1);
+	struct wallet_due     row = {.account = request->account->id,
+	                             .kind = WALLET_DUE_MESSAGE,
+	                             .number = (uint32_t)arg_integer(&args[ARG_WALLET_MESSAGE_STEP_number], 0)};
+	struct recipients     recipients = {.count = 0};
+	struct notification   notification;
+	enum err              err = wallet_due_get(request->view, &row);
+	(void)outcome;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if ((err = notification_get(request->view, row.account, row.number, &notification)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (notification.to_audience)
+		err = find_members(request, &notification, &row, count_max, &recipients);
+	else
+		recipients.passes[recipients.count++] = notification.pass_number;
+	for (unsigned i = 0; !err && notification.message.size && i < recipients.count; i++)
+		err = wallet_message_to_pass(request, recipients.passes[i], row.number, notification.message);
+	if (err) return err;
+	row.position = recipients.next;
+	return row.position ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
+}
