@@ -68,14 +68,14 @@ void taken_int(struct taken *taken, unsigned argument, int64_t value)
 	keep(taken, argument);
 }
 
-static void take_text(struct taken *taken, unsigned argument, const char *text)
+void taken_text(struct taken *taken, unsigned argument, const char *text)
 {
 	msgpack_packer packer = begin(taken, argument);
 	pack_text(&packer, text);
 	keep(taken, argument);
 }
 
-static void take_boolean(struct taken *taken, unsigned argument, bool on)
+void taken_boolean(struct taken *taken, unsigned argument, bool on)
 {
 	msgpack_packer packer = begin(taken, argument);
 	on ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
@@ -173,7 +173,7 @@ static enum outcome take(struct cli *cli, struct taken *taken, const struct argu
 
 	switch (argument->taking->form) {
 	case FORM_TEXT:
-		if ((text = take_word(cli, argument))) take_text(taken, number, text);
+		if ((text = take_word(cli, argument))) taken_text(taken, number, text);
 		break;
 	case FORM_NUMBER:
 		return take_number(cli, taken, argument, args_number(&cli->args, argument->option), "");
@@ -182,11 +182,11 @@ static enum outcome take(struct cli *cli, struct taken *taken, const struct argu
 		                   ", in seconds,");
 	case FORM_TIME: return take_time(cli, taken, argument);
 	case FORM_FLAG:
-		if (args_flag(&cli->args, argument->option)) take_boolean(taken, number, true);
+		if (args_flag(&cli->args, argument->option)) taken_boolean(taken, number, true);
 		break;
 	case FORM_ON_OFF:
 		toggle = args_toggle(&cli->args, argument->option);
-		if (toggle.given) take_boolean(taken, number, toggle.on);
+		if (toggle.given) taken_boolean(taken, number, toggle.on);
 		break;
 	case FORM_FILE: return take_file(cli, taken, argument);
 	case FORM_TEXTS: take_texts(cli, taken, argument); break;

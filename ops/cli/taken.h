@@ -25,6 +25,8 @@ void                    taken_free(struct taken *taken);
 /* Sets an argument that the command line does not take. A later value replaces an earlier one. */
 void taken_bin(struct taken *taken, unsigned argument, struct span value);
 void taken_int(struct taken *taken, unsigned argument, int64_t value);
+void taken_text(struct taken *taken, unsigned argument, const char *text);
+void taken_boolean(struct taken *taken, unsigned argument, bool on);
 
 /* Calls the account's shard, or all; each part goes to `on_part`. May be called again. */
 must_check enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part_fn on_part,

@@ -1,5 +1,12 @@
-/* wallet check: the steps are printed also when one has failed. */
+/* wallet check: APNs is called first; the shard then makes the other steps and puts all together. The steps are printed also when
+ * one has failed. */
+#include "actors/rt/time.h"
 #include "ops/cli/taken.h"
+#include "schemas/api/wallet.h"
+
+#include <time.h>
+
+enum { PROBE_WAIT_S = 15, PROBE_PAUSE_MS = 50 };
 
 /* The answer, and whether all steps went well. */
 struct rehearsal {
@@ -27,12 +34,69 @@ static enum outcome fail(struct cli *cli)
 	return cli_fail(cli, ERR_RESOURCE_CONFLICT, "A step failed: standard output says which.");
 }
 
+/* What APNs said to a made-up phone, in the answers to WALLET_PROBE. */
+struct probed {
+	struct cli *cli;
+	bool        is_begun, has_ended;
+	bool        is_tried; /* there is a certificate */
+	bool        ok;
+	char        detail[200];
+};
+
+static void on_probed(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct probed        *probed = user;
+	const msgpack_object *ok, *detail;
+
+	(void)shard;
+	if (!cli_part_ok(probed->cli, reply) || reply->payload->type == MSGPACK_OBJECT_NIL) return;
+	probed->has_ended = true;
+	probed->is_tried = reply->payload->type == MSGPACK_OBJECT_MAP;
+	if (!probed->is_tried) return;
+	ok = cli_member(reply->payload, "ok");
+	detail = cli_member(reply->payload, "detail");
+	probed->ok = ok && ok->type == MSGPACK_OBJECT_BOOLEAN && ok->via.boolean;
+	if (detail && detail->type == MSGPACK_OBJECT_STR)
+		snprintf(probed->detail, sizeof probed->detail, "%.*s", (int)detail->via.str.size,
+		         detail->via.str.ptr);
+}
+
+/* The shard has its timer call APNs, and is asked for the answer until it comes. */
+static enum outcome probe(struct taken *taken, struct probed *probed)
+{
+	const struct timespec pause = {.tv_nsec = PROBE_PAUSE_MS * 1000000L};
+	const mono_us         begun = time_mono();
+	enum outcome          outcome = DONE;
+
+	taken->message = MSG_WALLET_PROBE;
+	while (outcome == DONE && !probed->has_ended &&
+	       mono_since(time_mono(), begun).v < PROBE_WAIT_S * US_PER_SEC) {
+		taken_boolean(taken, ARG_WALLET_PROBE_begin, !probed->is_begun);
+		probed->is_begun = true;
+		outcome = taken_call(probed->cli, taken, on_probed, probed);
+		if (outcome == DONE && !probed->has_ended) nanosleep(&pause, NULL);
+	}
+	if (!probed->has_ended)
+		snprintf(probed->detail, sizeof probed->detail, "The timer has not answered within %d s.",
+		         (int)PROBE_WAIT_S);
+	*taken = (struct taken){.message = MSG_WALLET_CHECK,
+	                        .has_account = true,
+	                        .account = taken->account,
+	                        .bytes = taken->bytes};
+	if (outcome != DONE || (probed->has_ended && !probed->is_tried)) return outcome;
+	taken_boolean(taken, ARG_WALLET_CHECK_apns_ok, probed->ok);
+	taken_text(taken, ARG_WALLET_CHECK_apns_detail, probed->detail);
+	return outcome;
+}
+
 enum outcome wallet_check(struct cli *cli)
 {
 	struct taken     taken;
 	struct rehearsal rehearsal = {.cli = cli};
+	struct probed    probed = {.cli = cli};
 	enum outcome     outcome = taken_read(cli, MSG_WALLET_CHECK, &taken);
 
+	if (outcome == DONE) outcome = probe(&taken, &probed);
 	if (outcome == DONE) outcome = taken_call(cli, &taken, on_steps, &rehearsal);
 	taken_free(&taken);
 	return outcome == DONE && !rehearsal.is_good ? fail(cli) : outcome;

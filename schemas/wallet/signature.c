@@ -93,3 +93,30 @@ enum err wallet_sign(struct wallet_signer *signer, struct span manifest, wall_us
 	ERR_clear_error();
 	return size > 0 && !out->failed ? OK : ERR_NO_MEMORY;
 }
+
+static X509_STORE *store_of(X509 *issuer)
+{
+	const unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME;
+	X509_STORE         *store = X509_STORE_new();
+	bool good = store && X509_STORE_add_cert(store, issuer) && X509_STORE_set_flags(store, flags);
+	if (good && X509_STORE_set_purpose(store, X509_PURPOSE_ANY)) return store;
+	X509_STORE_free(store);
+	return NULL;
+}
+
+bool wallet_signature_holds(struct span manifest, struct span signature, struct span issuer)
+{
+	const unsigned char *at = signature.at;
+	X509                *trusted = read_certificate(issuer);
+	X509_STORE          *store = trusted ? store_of(trusted) : NULL;
+	CMS_ContentInfo     *cms = d2i_CMS_ContentInfo(NULL, &at, (long)signature.size);
+	BIO                 *in = BIO_new_mem_buf(manifest.at, (int)manifest.size);
+	bool                 holds = store && cms && in &&
+	             CMS_verify(cms, NULL, store, in, NULL, CMS_DETACHED | CMS_BINARY) == 1;
+	BIO_free(in);
+	CMS_ContentInfo_free(cms);
+	X509_STORE_free(store);
+	X509_free(trusted);
+	ERR_clear_error();
+	return holds;
+}

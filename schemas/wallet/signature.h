@@ -13,6 +13,10 @@ must_check enum err wallet_signer_open(struct span certificate, struct span key,
                                        struct wallet_signer **signer);
 void                wallet_signer_free(struct wallet_signer **signer); /* NULL: nothing */
 
+/* Is this the signature of that manifest, by a certificate that `issuer` (DER) issued? Its end is not looked at. Errors: false, also
+ * without memory. */
+bool wallet_signature_holds(struct span manifest, struct span signature, struct span issuer);
+
 /* Appends the signature. `at`: the real time, rounded down to a second. Errors: ERR_NO_MEMORY. */
 must_check enum err wallet_sign(struct wallet_signer *signer, struct span manifest, wall_us at,
                                 struct buffer *out);

@@ -5,7 +5,7 @@ itself by the certificate of a pass type, or by a provider token.
     service = new_service(options=apns.options(authority))
     apns.answers[token].append((410, "Unregistered", 1700000000000))
 
-A push is answered with 200, or with the next of `answers[its token]`: (status, reason), (status, reason, timestamp in ms), or one of
+A push is answered with 200 (or what `otherwise` is), or with the next of `answers[its token]`: (status, reason), (status, reason, timestamp in ms), or one of
 `REFUSE` (the stream is refused), `RESET` (it is reset) and `SILENT`. All that was taken is in `pushes`."""
 import asyncio
 import base64
@@ -68,6 +68,7 @@ class Apns:
         self.pushes, self.answers = [], defaultdict(deque)
         self.connections = 0       # that were made
         self.streams, self.latency = streams, latency
+        self.otherwise = (200, None)  # the answer where `answers` has none
         self.goaway_after = None   # requests of a connection; of the last three then none was begun
         self.public_keys = {}      # of teams: (team, key id) -> file with the public key
         self.tokens = set()        # provider tokens that came
@@ -208,7 +209,7 @@ class Connection:
         if not time.time() + 23 * 3600 < int(headers["apns-expiration"]) < time.time() + 25 * 3600:
             return 400, "BadExpirationDate"
         waiting = self.apns.answers[token]
-        return waiting.popleft() if waiting else (200, None)
+        return waiting.popleft() if waiting else self.apns.otherwise
 
     def judge_bearer(self, bearer):
         self.apns.tokens.add(bearer)

@@ -31,17 +31,18 @@ def test_a_rehearsal(new_service, apple):
     assert is_missing(service, "wallet", "check", shop.account)
     put(shop, *apple.options("pass.example.own", days=20), "--p8", apple.p8(), "--p8-id", "ABC123DEFG")
     steps, printed = checked(service, shop.account)
-    assert steps == {"certificate": True, "public_url": True}
-    assert "pass.example.own" in printed["steps"][0]["detail"] and "https://passes.example" == printed["steps"][1]["detail"]
+    assert steps == {"certificate": True, "package": True, "public_url": True, "apns": False}, "nothing listens for APNs"
+    assert "pass.example.own" in printed["steps"][0]["detail"] and "https://passes.example" == printed["steps"][2]["detail"]
     service.cli("clock", "advance", "21d")
     steps, printed = checked(service, shop.account)
-    assert steps == {"certificate": False, "public_url": True} and "expired" in printed["steps"][0]["detail"]
+    assert steps == {"certificate": False, "package": True, "public_url": True, "apns": False} and "expired" in printed["steps"][0]["detail"]
     shop.close()
 
 
 def test_a_rehearsal_after_another_master_key(own, apple):
     """The private key does not open then; a new put mends it."""
     service = own.service
+    service.expect_log("event=wallet-credential-rests .*its keys cannot be opened")
     put(own, *apple.options())
     assert service.stop() == 0
     key = service.data / "master.key"
@@ -50,9 +51,10 @@ def test_a_rehearsal_after_another_master_key(own, apple):
     service.cli("adopt")
     service.start()
     steps, printed = checked(service, own.account)
-    assert steps["certificate"] is False and "another master key" in printed["steps"][0]["detail"]
+    assert steps["certificate"] is steps["package"] is False and "another master key" in printed["steps"][0]["detail"]
     assert put(own, *apple.options())["generation"] == 2
-    assert checked(service, own.account)[0]["certificate"] is True
+    steps, _ = checked(service, own.account)
+    assert steps["certificate"] is steps["package"] is True
 
 
 def test_a_rehearsal_of_google_alone(shop, apple):
@@ -63,7 +65,8 @@ def test_a_rehearsal_of_google_alone(shop, apple):
 def test_a_rehearsal_without_https(shop, apple):
     put(shop, *apple.options())
     steps, printed = checked(shop.service, shop.account)
-    assert steps == {"certificate": True, "public_url": False} and "https" in printed["steps"][1]["detail"]
+    assert steps == {"certificate": True, "package": True, "public_url": False, "apns": False}
+    assert "https" in printed["steps"][2]["detail"]
 
 
 # Their end

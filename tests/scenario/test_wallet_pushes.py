@@ -1,4 +1,5 @@
 """A pass that a phone has changes: the phone is pushed to, through an imitation of APNs."""
+import json
 import time
 
 import pytest
@@ -122,6 +123,7 @@ def test_a_killed_service_of_apple_is_called_again(at):
 
 
 def test_a_credential_that_apple_refuses_rests_and_then_all_resumes(at):
+    at.service.expect_log("event=wallet-credential-rests")
     _, phone = at.installed("ada")
     at.apns.answers[phone.push].append((403, "BadCertificate"))
     at.shop.add("ada", 5)
@@ -137,6 +139,7 @@ def test_a_credential_that_apple_refuses_rests_and_then_all_resumes(at):
 
 
 def test_resume_ends_a_rest(at):
+    at.service.expect_log("event=wallet-credential-rests")
     _, phone = at.installed("ada")
     at.apns.answers[phone.push].append((403, "Forbidden"))
     at.shop.add("ada", 5)
@@ -195,6 +198,7 @@ def test_another_key_under_the_same_name_is_refused_alone(new_service, authority
     openssl("pkey", "-in", good, "-pubout", "-out", public)
     apns.public_keys[(TEAM, "KEY1234567")] = public
     at = Setting(new_service, authority, apns, [*options, "--p8", good, "--p8-id", "KEY1234567"])
+    at.service.expect_log("event=wallet-credential-rests")
     other = Shop(at.service, ("balance",))
     try:
         at.service.cli("wallet", "apple", "put", other.account, *options, "--p8", bad, "--p8-id", "KEY1234567")
@@ -382,4 +386,40 @@ def test_how_long_pushes_wait_is_shown(new_service, authority, apns, options):
     at.shop.add("ada", 5)
     at.advance(100)
     wait_for(lambda: look(at.service).get("stampede_wallet_oldest_due_seconds", shard="0", kind="push") >= 100, 10, "the metric")
+    at.close()
+
+
+# wallet check
+
+def step_of(at, name="apns"):
+    done = at.service.run("wallet", "check", at.shop.account)
+    return {step["step"]: step for step in json.loads(done.stdout)["steps"]}[name]
+
+
+def test_a_rehearsal_calls_apns_with_a_made_up_phone(at):
+    at.apns.otherwise = (400, "BadDeviceToken")
+    assert step_of(at)["ok"] is True and step_of(at, "package")["ok"] is True
+    push, _ = at.apns.pushes
+    assert push.topic == PASS_TYPE and len(push.token) == 64
+    at.apns.otherwise = (403, "BadCertificate")
+    at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
+    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
+    wait_for(lambda: any("event=wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the warning")
+    at.apns.otherwise = (400, "BadDeviceToken")
+    assert step_of(at)["ok"] is True, "also while it rests"
+    assert show(at.shop)["state"] == "resting", "a rehearsal ends no rest"
+
+
+def test_a_rehearsal_without_apns(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options)
+    at.apns.kill()
+    at.service.expect_log("event=pushes_fail")
+    assert step_of(at)["ok"] is False and "refused" in step_of(at)["detail"]
+    at.close()
+
+
+def test_a_rehearsal_without_deliveries(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options, "--no-deliveries")
+    assert step_of(at)["ok"] is False and "--no-deliveries" in step_of(at)["detail"]
+    assert not at.apns.pushes
     at.close()

@@ -67,6 +67,7 @@ Test(messages, the_operator_s_messages_are_closed_to_http)
 	                                   MSG_WALLET_CREDENTIAL_SHOW,
 	                                   MSG_WALLET_CREDENTIAL_REMOVE,
 	                                   MSG_WALLET_CHECK,
+	                                   MSG_WALLET_PROBE,
 	                                   MSG_WALLET_SHOW,
 	                                   MSG_WALLET_RESUME,
 	                                   MSG_WALLET_LOG};

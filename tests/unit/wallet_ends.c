@@ -70,7 +70,7 @@ Test(wallet_ends, a_start_reads_them_and_a_write_changes_them)
 	scratch_commit(&s);
 	cr_assert_eq(wallet_ends_load(&ends, s.view, true), OK);
 	expect_days(3, (int64_t[]){40, 50, 60});
-	wallet_end_account(&soonest[2], text);
+	wallet_owner_text(soonest[2].account, text);
 	cr_expect_str_eq(text, "default");
 	wallet_ends_free(&ends);
 	cr_assert_eq(wallet_ends_load(&ends, s.view, false), OK);

@@ -2,6 +2,7 @@
 #include "actors/shard/command.h"
 #include "actors/shard/delivery/backlog.h"
 #include "actors/shard/wallet/ends.h"
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/object_msgpack.h"
 #include "schemas/wallet/figures.h"
 #include "store/tally.h"
@@ -91,7 +92,7 @@ static void pack_wallets(const struct request *request, msgpack_packer *pk, size
 	msgpack_pack_array(pk, count);
 	for (unsigned i = 0; i < count; i++) {
 		size_t map = map_begin(pk);
-		wallet_end_account(&soonest[i], account);
+		wallet_owner_text(soonest[i].account, account);
 		MEMBER_ALWAYS(account, STRING, account);
 		MEMBER_ALWAYS(kind, STRING, wallet_kind_text(soonest[i].kind));
 		MEMBER_ALWAYS(seconds_left, INTEGER, (soonest[i].end.v - request->now.v) / US_PER_SEC);

@@ -1,6 +1,8 @@
-/* wallet check: a rehearsal, step by step, with what serves the account. Steps of the shard alone: does the certificate still
- * hold as it did when it was put, and is the public URL one that phones take? */
+/* wallet check: a rehearsal, step by step, with what serves the account: does the certificate still hold as it did when it
+ * was put, does its signature, is the public URL one that phones take, and (asked before, see probe.h) does APNs take it? */
+#include "actors/shard/wallet/signer.h"
 #include "actors/shard/wallet/wallet.h"
+#include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
 #include "schemas/wallet/credential.h"
 
@@ -66,6 +68,35 @@ static enum err check_certificate(struct request *request, const struct wallet_c
 	return OK;
 }
 
+/* Is what it signs a signature that a phone takes? */
+static enum err check_package(struct request *request, const struct wallet_credential *row,
+                              struct steps *steps)
+{
+	static const char    manifest[] = "{\"pass.json\":\"da39a3ee5e6b4b0d3255bfef95601890afd80709\"}";
+	struct buffer        signature = {0};
+	const struct signing signing = {row, request->facts->wallet_key, request->wall};
+	enum err             err = signer_sign(request->signer, &signing, span_str(manifest), &signature);
+	bool ok = !err && wallet_signature_holds(span_str(manifest), buffer_span(&signature), row->issuer);
+	buffer_free(&signature);
+	if (err == ERR_NO_MEMORY) return err;
+	add_step(steps, "package", ok,
+	         ok    ? "A package was signed, and its signature holds."
+	         : err ? "A package cannot be signed: see the step certificate."
+	               : "The signature of a package does not lead to the WWDR certificate.");
+	return OK;
+}
+
+/* What the command line has found out. */
+static void check_apns(struct request *request, struct steps *steps)
+{
+	const msgpack_object *args = request->args;
+	char                  detail[PUSH_REASON_TEXT + 64];
+	struct span           text = arg_span(&args[ARG_WALLET_CHECK_apns_detail]);
+	if (!arg_present(&args[ARG_WALLET_CHECK_apns_ok])) return;
+	snprintf(detail, sizeof detail, "%.*s", (int)text.size, (const char *)text.at);
+	add_step(steps, "apns", arg_boolean(&args[ARG_WALLET_CHECK_apns_ok], false), detail);
+}
+
 static void check_public_url(const struct request *request, struct steps *steps)
 {
 	const bool ok = wallet_has_service(request);
@@ -82,7 +113,9 @@ static enum err check_apple(struct request *request, struct steps *steps)
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	steps->has_any = true;
 	if ((err = check_certificate(request, &row, steps))) return err;
+	if ((err = check_package(request, &row, steps))) return err;
 	check_public_url(request, steps);
+	check_apns(request, steps);
 	return OK;
 }
 

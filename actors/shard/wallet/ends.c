@@ -11,15 +11,6 @@
 static const int64_t thresholds_days[] = {30, 14, 7, 1};
 enum { THRESHOLDS = sizeof thresholds_days / sizeof *thresholds_days };
 
-void wallet_end_account(const struct wallet_end *end, char text[ACCOUNT_ID_TEXT])
-{
-	static const char nobody[] = "default";
-	if (memcmp(end->account.b, wallet_operator.b, sizeof end->account.b) != 0)
-		account_id_text(end->account, text);
-	else
-		memcpy(text, nobody, sizeof nobody);
-}
-
 /* When an entry comes below its next threshold; INT64_MAX: it was below all. */
 static int64_t due(const struct wallet_end *end)
 {
@@ -146,7 +137,7 @@ void wallet_ends_log(struct wallet_ends *ends, wall_us now)
 	for (size_t i = 0; i < ends->count; i++) {
 		int64_t days = pass_over(&ends->of[i], now);
 		if (!days) continue;
-		wallet_end_account(&ends->of[i], account);
+		wallet_owner_text(ends->of[i].account, account);
 		log_warn("wallet-credential-ends", "account=%s kind=%s days=%d", account,
 		         wallet_kind_text(ends->of[i].kind), (int)days);
 	}

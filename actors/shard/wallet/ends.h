@@ -39,6 +39,3 @@ void wallet_ends_log(struct wallet_ends *ends, wall_us now);
 
 /* Copies those that end first, the first one first; returns how many. Any thread. */
 unsigned wallet_ends_soonest(struct wallet_ends *ends, struct wallet_end soonest[WALLET_ENDS_SHOWN_MAX]);
-
-/* "default", or the account's id. */
-void wallet_end_account(const struct wallet_end *end, char text[ACCOUNT_ID_TEXT]);

@@ -9,6 +9,8 @@
 #include "store/hot.h"
 #include "store/registration.h"
 
+#include <stdio.h>
+
 /* An answer is full at this many credentials. One more pass, with all of its phones, fits. */
 enum {
 	CREDENTIALS_FULL = PUSHES_PER_CALL_MAX,
@@ -180,6 +182,39 @@ static enum err take_one(struct request *request, struct wallet_work *work, stru
 	return err;
 }
 
+/* `wallet check` wants to know whether APNs takes the credential, also of one that rests. */
+static enum err add_probe(struct request *request, struct batch *batch)
+{
+	struct wallet_probe     *probe = &request->work->probe;
+	uint8_t                  bytes[PUSH_LEASE_BYTES], made_up[32];
+	char                     text[2 * sizeof made_up + 1];
+	struct wallet_credential row;
+	struct push_lease        lease = {
+	           .account = probe->account, .pass_number = PROBE_PASS, .leased = request->mono};
+	enum err err = wallet_credential_now(request->view, probe->account, WALLET_APPLE, &row);
+	if (err) {
+		probe->state = PROBE_NONE;
+		return err == ERR_NOT_FOUND ? OK : err;
+	}
+	random_take(request->random, &lease.token, sizeof lease.token);
+	random_take(request->random, made_up, sizeof made_up);
+	for (unsigned i = 0; i < sizeof made_up; i++)
+		snprintf(text + 2 * i, 3, "%02x", made_up[i]);
+	push_lease_write(&lease, bytes);
+	probe_lease(probe, &row, lease.token);
+	msgpack_packer pk = buffer_packer(&batch->leases);
+	msgpack_pack_array(&pk, 2);
+	pack_bin(&pk, span_of(bytes, sizeof bytes));
+	msgpack_pack_array(&pk, 1);
+	msgpack_pack_array(&pk, 3);
+	msgpack_pack_unsigned_int(&pk, batch->credential_count++);
+	pack_bin(&pk, span_of((const uint8_t[PUSH_DEVICE_BYTES]){0}, PUSH_DEVICE_BYTES));
+	pack_str(&pk, span_str(text));
+	pack_credential(&row, &batch->credentials);
+	batch->lease_count++;
+	return batch->leases.failed || batch->credentials.failed ? ERR_NO_MEMORY : OK;
+}
+
 static bool is_full(const struct batch *batch, unsigned count)
 {
 	return batch->taken_count >= count ||
@@ -191,6 +226,7 @@ static enum err fill(struct request *request, unsigned count, struct batch *batc
 {
 	struct wallet_work *work = NULL;
 	enum err            err = OK;
+	if (request->work->probe.state == PROBE_WAITS && !(err = add_probe(request, batch))) count--;
 	while (!err && !is_full(batch, count) && !(err = work_turn(request->work, request->now, &work)) &&
 	       work) {
 		batch->taken[batch->taken_count++] = work;

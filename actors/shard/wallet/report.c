@@ -1,9 +1,11 @@
 /* WALLET_REPORT: what became of leased pushes. A report counts only for the very lease that it names. First all rows are looked
  * up, then the results are staged. */
 #include "actors/shard/wallet/phone.h"
+#include "actors/shard/wallet/probe.h"
 #include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/push.h"
+#include "actors/rt/log.h"
 
 /* Until the next try, in seconds, by the tries that have failed. After the last one the next change starts a new row: phones look by
  * themselves about once a day. */
@@ -150,6 +152,7 @@ static enum err settle(struct request *request, const struct push_report *report
 	const struct push_lease *lease = &report->lease;
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
+	if (probe_end(&request->work->probe, report)) return OK;
 	if (!work_leased(request->work, lease->account, lease->pass_number, lease->token)) return OK;
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
@@ -165,11 +168,20 @@ static enum err settle(struct request *request, const struct push_report *report
 
 /* Credentials ----------------------------------------------------------------------------------------------- */
 
+static void log_rest(const struct wallet_credential *row, const char *reason)
+{
+	char account[ACCOUNT_ID_TEXT];
+	wallet_owner_text(row->account, account);
+	log_warn("wallet-credential-rests", "account=%s kind=%s seconds=%d reason=\"%s\"", account,
+	         wallet_kind_text(row->kind), (int)row->rest_s, reason);
+}
+
 static enum err note_complaint(struct request *request, const struct push_complaint *complaint)
 {
 	struct wallet_credential row;
 	enum err                 err = wallet_credential_get(request->view, complaint->account, WALLET_APPLE,
 	                                                     complaint->number, &row);
+	probe_complain(&request->work->probe, complaint);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (row.generation != complaint->generation || row.put.v != complaint->put.v) return OK;
 	bool rests = wallet_credential_rests(&row, request->now);
@@ -187,6 +199,7 @@ static enum err note_complaint(struct request *request, const struct push_compla
 		             : row.rest_s > REST_MOST_S / 2 ? REST_MOST_S
 		                                            : 2 * row.rest_s;
 		row.rests_until.v = request->now.v + row.rest_s * US_PER_SEC;
+		log_rest(&row, complaint->reason);
 		break;
 	default: break;
 	}

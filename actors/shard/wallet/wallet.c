@@ -48,3 +48,12 @@ bool wallet_has_service(const struct request *request)
 	const char *url = request->facts->public_url;
 	return url && !strncasecmp(url, "https://", 8);
 }
+
+void wallet_owner_text(struct account_id owner, char text[ACCOUNT_ID_TEXT])
+{
+	static const char nobody[] = "default";
+	if (memcmp(owner.b, wallet_operator.b, sizeof owner.b) != 0)
+		account_id_text(owner, text);
+	else
+		memcpy(text, nobody, sizeof nobody);
+}

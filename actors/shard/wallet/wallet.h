@@ -29,5 +29,8 @@ bool wallet_credential_rests(const struct wallet_credential *row, wall_us now);
 /* When it ends: the earlier of its certificates' ends; INT64_MAX: never. */
 wall_us wallet_credential_end(const struct wallet_credential *row);
 
+/* Whose it is, in log lines and metrics: "default", or the account's id. */
+void wallet_owner_text(struct account_id owner, char text[ACCOUNT_ID_TEXT]);
+
 /* Packs a credential as `wallet apple show` and `wallet google show` print it. Errors: the buffer's, as it fails. */
 void wallet_credential_pack(const struct wallet_credential *row, wall_us now, msgpack_packer *pk);

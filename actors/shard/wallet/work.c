@@ -271,6 +271,7 @@ enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now)
 bool work_is_ready(struct work_queue *queue, wall_us service_now, mono_us now)
 {
 	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased);
+	if (queue->probe.state == PROBE_WAITS) return true;
 	for (unsigned i = 0; i < WORK_LINES; i++)
 		if (!TAILQ_EMPTY(&queue->rings[i])) return true;
 	return work_next_due(queue).v <= service_now.v || (oldest && oldest->until.v <= now.v);

@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/rt/agenda.h"
+#include "actors/shard/wallet/probe.h"
 #include "store/wallet_due.h"
 
 #include <sys/queue.h>
@@ -52,6 +53,7 @@ struct work_queue {
 	struct work_accounts accounts[WORK_ACCOUNT_BUCKETS];
 	struct agenda        agendas[WALLET_DUE_KINDS_END];
 	struct work_ring     rings[WORK_LINES];
+	struct wallet_probe  probe;
 	struct work_line     leased;                       /* oldest first */
 	uint64_t             instance;                     /* of the timer that leases; 0: none yet */
 	size_t               counts[WALLET_DUE_KINDS_END]; /* rows */
