@@ -97,6 +97,8 @@ static void take_pushes(struct shard_numbers *numbers, const msgpack_object *sta
 		numbers->due[i] = take_number(&line->via.array.ptr[0]);
 		numbers->oldest_due_s[i] = take_number(&line->via.array.ptr[1]);
 	}
+	numbers->resting = take_number(member_of(status, "wallet_resting"));
+	numbers->phone_lines = take_number(member_of(status, "wallet_phone_lines"));
 	for (unsigned i = 0; pushes && i < PUSH_FATE_LABELS; i++)
 		numbers->pushes[i] = take_number(member_of(pushes, push_fate_labels[i]));
 }
@@ -193,7 +195,7 @@ static void render_push_delay(const struct shard_numbers *shards, uint32_t count
 	}
 }
 
-/* A family with a line for each shard and label. */
+/* A family with a line for each shard and word of its label; without a label, one for each shard. */
 struct labelled {
 	const char        *name, *type, *help, *label;
 	const char *const *words;
@@ -210,6 +212,11 @@ static const struct labelled of_wallets[] = {
      "Pushes for a pass, by what became of them: retry and held are repeated, refused is not. gone counts "
      "phones that have the pass no more.",
      "fate", push_fate_labels, PUSH_FATE_LABELS, offsetof(struct shard_numbers, pushes)},
+    {"wallet_credentials_resting", "gauge",
+     "Credentials for wallets that rest because Apple or Google refused them.", NULL, NULL, 1,
+     offsetof(struct shard_numbers, resting)},
+    {"wallet_device_log_lines_total", "counter", "Lines that phones wrote for `wallet log`.", NULL, NULL, 1,
+     offsetof(struct shard_numbers, phone_lines)},
 };
 
 static void render_labelled(const struct labelled *family, const struct shard_numbers *shards, uint32_t count,
@@ -218,9 +225,13 @@ static void render_labelled(const struct labelled *family, const struct shard_nu
 	metrics_head(out, family->name, family->type, family->help);
 	for (uint32_t shard = 0; shard < count; shard++) {
 		const int64_t *numbers = (const int64_t *)((const char *)&shards[shard] + family->at);
-		for (unsigned i = 0; shards[shard].has_pushed && i < family->words_count; i++)
-			metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\",%s=\"%s\"} %" PRId64 "\n",
-			             family->name, shard, family->label, family->words[i], numbers[i]);
+		for (unsigned i = 0; shards[shard].has_pushed && i < family->words_count; i++) {
+			char label[64] = "";
+			if (family->label)
+				snprintf(label, sizeof label, ",%s=\"%s\"", family->label, family->words[i]);
+			metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\"%s} %" PRId64 "\n", family->name,
+			             shard, label, numbers[i]);
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ struct shard_numbers {
 	struct histogram_copy signing, push_delay;
 	int64_t               due[WALLET_DUE_LABELS], oldest_due_s[WALLET_DUE_LABELS];
 	int64_t               pushes[PUSH_FATE_LABELS];
+	int64_t               resting, phone_lines;
 
 	unsigned ending_count;
 	struct ending {

@@ -5,8 +5,6 @@
 #include "schemas/limits.h"
 #include "store/wallet_credential.h"
 
-enum { KEY_REST = 9 };
-
 /* Those of one kind so far. */
 struct kept {
 	unsigned count;
@@ -34,7 +32,7 @@ static void judge_value(struct auditor *auditor, const struct audit_whole *found
 {
 	enum wallet_kind kind;
 	uint64_t         number;
-	if (!wallet_key_read(span_of(found->key, KEY_REST), &kind, &number)) {
+	if (!wallet_key_read(span_of(found->key, WALLET_KEY_BYTES), &kind, &number)) {
 		audit_fault(auditor, TABLE_WALLET_CREDENTIAL, "a key of a wrong form");
 		return;
 	}
@@ -53,7 +51,7 @@ static void judge_value(struct auditor *auditor, const struct audit_whole *found
 
 enum err audit_wallets(struct auditor *auditor)
 {
-	struct audit_rows  rows = {.table = TABLE_WALLET_CREDENTIAL, .key_size = KEY_REST};
+	struct audit_rows  rows = {.table = TABLE_WALLET_CREDENTIAL, .key_size = WALLET_KEY_BYTES};
 	struct kept        kinds[WALLET_KIND_END] = {{.count = 0}};
 	struct audit_whole found;
 	enum err           err;

@@ -7,7 +7,6 @@
 
 enum {
 	ROW_VERSION = 1,
-	KEY_REST = 1 + 8,
 	CURRENT_BYTES = 1 + 8,
 	AT_PUT = 6,
 	AT_BEFORE = 14,
@@ -51,7 +50,8 @@ static struct row_key key_of(struct account_id account, enum wallet_kind kind, u
 
 bool wallet_key_read(struct span rest, enum wallet_kind *kind, uint64_t *number)
 {
-	if (rest.size != KEY_REST || rest.at[0] < WALLET_APPLE || rest.at[0] >= WALLET_KIND_END) return false;
+	if (rest.size != WALLET_KEY_BYTES || rest.at[0] < WALLET_APPLE || rest.at[0] >= WALLET_KIND_END)
+		return false;
 	*kind = (enum wallet_kind)rest.at[0];
 	*number = get_be64(rest.at + 1);
 	return true;

@@ -64,5 +64,6 @@ must_check enum err wallet_credential_read(struct span value, struct wallet_cred
 void                wallet_credential_write(const struct wallet_credential *row, struct buffer *out);
 must_check enum err wallet_current_read(struct span value, uint64_t *number);
 
-/* What follows the account in a key. False: of another form. A number of 0: which one makes new passes. */
+/* What follows the account in a key, without the number of a part. False: of another form. A number of 0: which one makes new passes. */
+enum { WALLET_KEY_BYTES = 1 + 8 };
 bool wallet_key_read(struct span rest, enum wallet_kind *kind, uint64_t *number);

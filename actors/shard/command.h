@@ -35,12 +35,13 @@ struct issuance_counters {
 	struct histogram     times; /* from the creation to its end (scale_us) */
 };
 
-/* Results of pushes to phones since the start. */
+/* Results of pushes to phones since the start, and what phones wrote. */
 enum { PUSH_GONE_COUNT = PUSH_FATES, PUSH_COUNTS };
 struct push_counters {
 	atomic_uint_fast64_t
 	                 fates[PUSH_COUNTS]; /* passes by enum push_fate; the last: phones that were gone */
 	struct histogram delay;              /* from the change to the report (scale_us) */
+	atomic_uint_fast64_t lines;          /* for `wallet log` */
 };
 
 /* Facts about the process, and counters that any thread may read. */

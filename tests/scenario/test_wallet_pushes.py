@@ -405,9 +405,17 @@ def test_a_rehearsal_calls_apns_with_a_made_up_phone(at):
     at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
     assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
     wait_for(lambda: any("event=wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the warning")
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
     at.apns.otherwise = (400, "BadDeviceToken")
     assert step_of(at)["ok"] is True, "also while it rests"
     assert show(at.shop)["state"] == "resting", "a rehearsal ends no rest"
+    old = at.service.pid_of("shard")
+    at.service.expect_log("event=died")
+    at.service.kill_child("shard")
+    at.service.await_successor("shard", 0, old)
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
+    at.service.cli("wallet", "resume", at.shop.account)
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 0
 
 
 def test_a_rehearsal_without_apns(new_service, authority, apns, options):

@@ -167,6 +167,10 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	if (atomic_load(&facts->wallets)) {
 		pack_work(request, pk, map);
 		pack_pushes(request, pk, map);
+		if (facts->wallet_ends)
+			MEMBER_ALWAYS(wallet_resting, INTEGER,
+			              wallet_ends_resting(facts->wallet_ends, request->now));
+		MEMBER_ALWAYS(wallet_phone_lines, INTEGER, atomic_load(&facts->pushes.lines));
 		MEMBER_ALWAYS(push_histogram, HISTOGRAM, &facts->pushes.delay);
 	}
 	MEMBER_ALWAYS(sync_histogram, HISTOGRAM, facts->sync_times);

@@ -77,27 +77,118 @@ static enum err renew(struct wallet_ends *ends, struct view *view, struct wallet
 	return entry.end.v == INT64_MAX || (is_default && !ends->is_first) ? OK : add(ends, &entry);
 }
 
-enum err wallet_ends_load(struct wallet_ends *ends, struct view *view, bool is_first)
+/* Rests --------------------------------------------------------------------------------------------------- */
+
+static enum err add_rest(struct wallet_ends *ends, const struct wallet_credential *row)
+{
+	if (ends->rest_count == ends->rest_room) {
+		size_t              room = ends->rest_room ? 2 * ends->rest_room : 16;
+		struct wallet_rest *rests = realloc(ends->rests, room * sizeof *rests);
+		if (!rests) return ERR_NO_MEMORY;
+		ends->rests = rests;
+		ends->rest_room = room;
+	}
+	ends->rests[ends->rest_count++] = (struct wallet_rest){row->account, row->kind, row->number,
+	                                                       row->rests_until};
+	return OK;
+}
+
+static void drop_rest(struct wallet_ends *ends, const struct wallet_rest *gone)
+{
+	for (size_t i = 0; i < ends->rest_count; i++) {
+		struct wallet_rest *rest = &ends->rests[i];
+		if (rest->kind != gone->kind || rest->number != gone->number ||
+		    memcmp(rest->account.b, gone->account.b, sizeof gone->account.b) != 0)
+			continue;
+		*rest = ends->rests[--ends->rest_count];
+		return;
+	}
+}
+
+/* A credential was written. */
+static enum err renew_rest(struct wallet_ends *ends, struct view *view, const struct wallet_rest *of)
+{
+	struct wallet_credential row;
+	drop_rest(ends, of);
+	enum err err = wallet_credential_get(view, of->account, of->kind, of->number, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return row.rest_s ? add_rest(ends, &row) : OK;
+}
+
+unsigned wallet_ends_resting(struct wallet_ends *ends, wall_us now)
+{
+	unsigned count = 0;
+	pthread_mutex_lock(&ends->lock);
+	for (size_t i = 0; i < ends->rest_count; i++)
+		count += ends->rests[i].until.v > now.v;
+	pthread_mutex_unlock(&ends->lock);
+	return count;
+}
+
+/* Load, free, writes -------------------------------------------------------------------------------------- */
+
+/* The account, kind and number of a row. False: of another form. */
+static bool read_key(struct span key, struct wallet_end *entry, uint64_t *number)
+{
+	size_t size = sizeof entry->account;
+	if (key.size < size) return false;
+	memcpy(entry->account.b, key.at, size);
+	/* A credential's row has the number of its part behind its key. */
+	size_t rest = key.size - size < WALLET_KEY_BYTES ? key.size - size : WALLET_KEY_BYTES;
+	return wallet_key_read(span_of(key.at + size, rest), &entry->kind, number);
+}
+
+/* Calls `take` for all rows. */
+static enum err walk(struct wallet_ends *ends, struct view *view,
+                     enum err (*take)(struct wallet_ends *ends, struct view *view,
+                                      const struct wallet_rest *of, struct span value))
 {
 	struct view_row row;
 	struct buffer   room = {0};
-	*ends = (struct wallet_ends){.is_first = is_first};
-	must(!pthread_mutex_init(&ends->lock, NULL));
-	enum err err = view_parted_from(view, TABLE_WALLET_CREDENTIAL, span_of("", 1), &room, &row);
+	enum err        err = view_parted_from(view, TABLE_WALLET_CREDENTIAL, span_of("", 1), &room, &row);
 	for (; !err; err = view_parted_next(view, TABLE_WALLET_CREDENTIAL, &room, &row)) {
-		struct wallet_end entry = {.end = {0}};
-		size_t            size = sizeof entry.account;
-		uint64_t          number;
-		if (row.key.size < size) break;
-		memcpy(entry.account.b, row.key.at, size);
-		if (!wallet_key_read(span_of(row.key.at + size, row.key.size - size), &entry.kind, &number))
+		struct wallet_end  entry = {.end = {0}};
+		struct wallet_rest of = {.number = 0};
+		if (!read_key(row.key, &entry, &of.number)) {
+			err = ERR_DAMAGED;
 			break;
-		/* The look-ups move the cursor, to the row named here: only rows of this kind are passed over. */
-		if (!number && (err = renew(ends, view, entry, NULL))) break;
+		}
+		of.account = entry.account;
+		of.kind = entry.kind;
+		if ((err = take(ends, view, &of, row.value))) break;
 	}
 	buffer_free(&room);
-	ends->look_at.v = 0;
-	return err == ERR_NOT_FOUND ? OK : err ? err : ERR_DAMAGED;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* The look-ups move the cursor, to the row named here: only rows of this kind are passed over. */
+static enum err load_end(struct wallet_ends *ends, struct view *view, const struct wallet_rest *of,
+                         struct span value)
+{
+	const struct wallet_end entry = {.account = of->account, .kind = of->kind};
+	(void)value;
+	return of->number ? OK : renew(ends, view, entry, NULL);
+}
+
+static enum err load_rest(struct wallet_ends *ends, struct view *view, const struct wallet_rest *of,
+                          struct span value)
+{
+	struct wallet_credential row;
+	enum err                 err = of->number ? wallet_credential_read(value, &row) : OK;
+	(void)view;
+	if (err || !of->number || !row.rest_s) return err;
+	row.account = of->account;
+	row.kind = of->kind;
+	row.number = of->number;
+	return add_rest(ends, &row);
+}
+
+enum err wallet_ends_load(struct wallet_ends *ends, struct view *view, bool is_first)
+{
+	*ends = (struct wallet_ends){.is_first = is_first};
+	must(!pthread_mutex_init(&ends->lock, NULL));
+	enum err err = walk(ends, view, load_end);
+	return err ? err : walk(ends, view, load_rest);
 }
 
 void wallet_ends_free(struct wallet_ends *ends)
@@ -105,6 +196,9 @@ void wallet_ends_free(struct wallet_ends *ends)
 	free(ends->of);
 	ends->of = NULL;
 	ends->count = ends->room = 0;
+	free(ends->rests);
+	ends->rests = NULL;
+	ends->rest_count = ends->rest_room = 0;
 }
 
 enum err wallet_ends_on_writes(struct wallet_ends *ends, const struct writes *writes, struct view *view,
@@ -114,13 +208,11 @@ enum err wallet_ends_on_writes(struct wallet_ends *ends, const struct writes *wr
 	pthread_mutex_lock(&ends->lock);
 	for (unsigned i = 0; !err && i < writes->count; i++) {
 		struct wallet_end entry = {.end = {0}};
-		size_t            size = sizeof entry.account;
 		uint64_t          number;
-		const struct span key = writes->rows[i].key;
 		if (writes->rows[i].table != TABLE_WALLET_CREDENTIAL) continue;
-		memcpy(entry.account.b, key.at, size);
-		if (!wallet_key_read(span_of(key.at + size, key.size - size), &entry.kind, &number)) continue;
-		if (!number) err = renew(ends, view, entry, &now);
+		if (!read_key(writes->rows[i].key, &entry, &number)) continue;
+		const struct wallet_rest rest = {entry.account, entry.kind, number, {0}};
+		err = number ? renew_rest(ends, view, &rest) : renew(ends, view, entry, &now);
 	}
 	set_look_at(ends);
 	pthread_mutex_unlock(&ends->lock);

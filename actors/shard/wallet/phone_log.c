@@ -65,6 +65,7 @@ enum err on_WALLET_PHONE_LOG(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *lines = &request->args[ARG_WALLET_PHONE_LOG_lines];
 	(void)outcome;
+	atomic_fetch_add_explicit(&request->pushes->lines, lines->via.array.size, memory_order_relaxed);
 	if (!*request->phone_logs && !(*request->phone_logs = calloc(1, sizeof **request->phone_logs)))
 		return OK; /* it is no loss */
 	if (!lines->via.array.size) return OK;
