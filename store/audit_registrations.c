@@ -82,7 +82,8 @@ static enum err audit_devices(struct auditor *auditor)
 
 static void judge_due(struct auditor *auditor, const struct wallet_due *row)
 {
-	bool is_of_pass = row->kind != WALLET_DUE_TOUCH && row->kind != WALLET_DUE_MESSAGE;
+	bool is_of_pass = row->kind == WALLET_DUE_REMOVAL || row->kind == WALLET_DUE_PUSH ||
+	                  row->kind == WALLET_DUE_GOOGLE;
 	if (is_of_pass && row->number >= auditor->pass_count)
 		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->number);
 	if (row->kind != WALLET_DUE_REMOVAL || row->number >= auditor->pass_count) return;
@@ -116,6 +117,9 @@ static enum err judge_message(struct auditor *auditor, const struct wallet_messa
 	}
 	enum err err = notification_get(auditor->reader, auditor->account, row->notification, &notification);
 	if (err && !audit_is_fault(err)) return err;
+	if (!err && !notification.message.size)
+		audit_fault(auditor, TABLE_WALLET_MESSAGE, "pass %u shows notification %u, which is empty",
+		            row->pass_number, row->notification);
 	if (err)
 		audit_fault(auditor, TABLE_WALLET_MESSAGE,
 		            "pass %u shows notification %u, which does not exist", row->pass_number,

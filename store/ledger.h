@@ -13,15 +13,16 @@ enum ledger_what {
 #undef W
 };
 
+enum { LEDGER_SHOWS_NOTHING = 255 };
 enum { LEDGER_EVENT_BYTES = 24, LEDGER_MOVE_BYTES = 40 }; /* of a row, without and with those two */
 
 struct ledger_row {
 	uint32_t         number; /* of the pass */
 	enum ledger_what what;
 	uint8_t          status, flags; /* after the event, as in struct hot */
-	uint8_t
-	    field; /* of EDITED: the field of the template whose change wallets announce, from 1; 0: none */
-	wall_us  at;
+	uint8_t field; /* of EDITED: the field of the template whose change wallets announce, from 1; 0: none;
+	                  LEDGER_SHOWS_NOTHING: nothing that is shown has changed */
+	wall_us at;
 	uint64_t previous;
 	int64_t  delta, balance; /* in rows that move it: the change, and the balance after it */
 };

@@ -15,7 +15,7 @@ enum {
 static size_t size_of(enum wallet_due_kind kind)
 {
 	if (kind == WALLET_DUE_PUSH || kind == WALLET_DUE_GOOGLE) return SINCE_BYTES;
-	return kind == WALLET_DUE_REMOVAL ? DUE_BYTES : POSITION_BYTES;
+	return kind == WALLET_DUE_REMOVAL || kind == WALLET_DUE_NOTICE ? DUE_BYTES : POSITION_BYTES;
 }
 
 static struct row_key key_of(const struct wallet_due *row)

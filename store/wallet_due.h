@@ -13,6 +13,7 @@
  *   GOOGLE   pass, since: likewise, for its object at Google
  *   TOUCH    template, or WALLET_EVERY_TEMPLATE, position: what it shows has changed; from that pass on they are to be pushed
  *   MESSAGE  notification, position: from that member of its audience on, passes in wallets are to show it
+ *   NOTICE   notification: the pass that it is to is to show it
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_due_kind {
 	WALLET_DUE_REMOVAL = 1,
@@ -20,6 +21,7 @@ enum wallet_due_kind {
 	WALLET_DUE_GOOGLE,
 	WALLET_DUE_TOUCH,
 	WALLET_DUE_MESSAGE,
+	WALLET_DUE_NOTICE,
 	WALLET_DUE_KINDS_END
 };
 #define WALLET_EVERY_TEMPLATE UINT32_MAX

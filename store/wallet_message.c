@@ -4,7 +4,7 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { ROW_VERSION = 1, ROW_BYTES = 6 };
+enum { ROW_VERSION = 1, ROW_BYTES = 14 };
 
 enum err wallet_message_read(struct span key, struct span value, struct wallet_message *row)
 {
@@ -13,6 +13,7 @@ enum err wallet_message_read(struct span key, struct span value, struct wallet_m
 	row->pass_number = get_be32(key.at);
 	row->flags = value.at[1];
 	row->notification = get_le32(value.at + 2);
+	row->sent.v = (int64_t)get_le64(value.at + 6);
 	return row->flags < WALLET_MESSAGE_FLAGS_END ? OK : ERR_DAMAGED;
 }
 
@@ -21,6 +22,7 @@ enum err wallet_message_put(struct view *view, struct account_id account, const 
 	struct row_key key = key_u32(account, row->pass_number);
 	uint8_t        value[ROW_BYTES] = {ROW_VERSION, row->flags};
 	put_le32(value + 2, row->notification);
+	put_le64(value + 6, (uint64_t)row->sent.v);
 	return write_put(view_writes(view), TABLE_WALLET_MESSAGE, key_span(&key), span_of(value, ROW_BYTES));
 }
 

@@ -147,6 +147,7 @@ struct outcome {
 	struct span    field;   /* of an error in one argument; lives in the request or is static */
 	const char    *message; /* of an error, static or in `text`; NULL: the error's own */
 	char          *text;    /* room for a sentence, REASON_TEXT; NULL: not wanted */
+	unsigned       pushed;  /* of the shard's own commands: passes whose phones are to be pushed to */
 	bool           began;   /* the operation continues after the answer: `recipe` names the pass */
 
 	struct recipe recipe; /* for a WRITE over HTTP whose answer has a body: how to build that again */

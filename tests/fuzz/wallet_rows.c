@@ -68,5 +68,6 @@ void wallet_check_message(struct scratch *s, struct account_id account, struct s
 	again = row;
 	must(wallet_message_put(s->view, account, &row) == OK);
 	must(wallet_message_get(s->view, account, &again) == OK);
-	must(again.notification == row.notification && again.flags == row.flags);
+	must(again.notification == row.notification && again.flags == row.flags &&
+	     again.sent.v == row.sent.v);
 }

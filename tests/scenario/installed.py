@@ -1,6 +1,7 @@
 """Passes on phones, with an imitation of APNs: what tests of pushes and of messages share."""
 import pytest
 from apns import Apns
+from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop
 from wallets import Apple
@@ -29,7 +30,7 @@ class Setting:
         self.service = new_service(shards=1, options=apns.options(authority, "--test-clock", *more))
         self.shop = Shop(self.service, ("balance",))
         self.service.cli("wallet", "apple", "put", self.shop.account, *options)
-        self.phones = []
+        self.phones, self.shops = [], [self.shop]
 
     def phone(self):
         self.phones.append(Phone(self.service, self.shop.account))
@@ -41,13 +42,27 @@ class Setting:
         assert phone.register(held).status == 201
         return held, phone
 
+    def other_shop(self, options):
+        """(shop, pass, phone) of another account with the pass "eva" on a phone."""
+        shop = Shop(self.service, ("balance",))
+        self.service.cli("wallet", "apple", "put", shop.account, *options)
+        held, phone = Held(shop, shop.create("eva")), Phone(self.service, shop.account)
+        self.phones.append(phone)
+        self.shops.append(shop)
+        assert phone.register(held).status == 201
+        return shop, held, phone
+
+    def due(self, kind="message"):
+        return look(self.service).get("stampede_wallet_due", shard="0", kind=kind)
+
     def advance(self, seconds):
         self.service.cli("clock", "advance", f"{seconds}s")
 
     def close(self):
         for phone in self.phones:
             phone.close()
-        self.shop.close()
+        for shop in self.shops:
+            shop.close()
         self.service.stop()  # before the imitation of APNs goes
 
 

@@ -3,12 +3,12 @@ import json
 import time
 
 import pytest
-from harness import wait_for
+from harness import CliError, wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
-from notices import ahead, await_state, put_audience, schedule
+from notices import ahead, await_state, put_audience, schedule, states
 from phones import Held
 from pkpass import entries_of
-from shop import path_of, template_file
+from shop import FIELDS, path_of, template_file
 from test_wallet_pushes import NOT
 
 MARK = "\u200b"
@@ -193,3 +193,80 @@ def test_a_preview_has_the_message(at):
     at.shop.add("ada", 1, message="Hello")
     shown = at.service.cli("wallet", "preview", at.shop.account, "ada")["apple"]
     assert [field for field in shown["storeCard"]["backFields"] if field["key"] == MESSAGE][0]["value"] == "Hello"
+
+
+def test_a_message_that_is_shown_cannot_be_cancelled(at):
+    held, phone = at.installed("ada")
+    at.shop.add("ada", 1, message="Keep me")
+    for number in range(5):
+        made = schedule(at.shop, f"At once {number}", ahead(at.shop, seconds=-1), "--pass", "ada")
+        assert message(phone, held) == f"At once {number}"
+        with pytest.raises(CliError) as refusal:
+            at.service.cli("notification", "cancel", at.shop.account, made)
+        assert refusal.value.code == "RESOURCE_CONFLICT"
+    assert set(states(at.shop).values()) == {"sent"}
+
+
+@pytest.mark.parametrize("way", ["audience", "touch"])
+def test_a_message_to_one_pass_does_not_wait_for_those_to_many(new_service, authority, apns, options, way):
+    at = Setting(new_service, authority, apns, options, "--wallet-bulk-rate", "1")
+    names = [f"pass-{i}" for i in range(40)]
+    for name in names:
+        at.installed(name)
+    shop, held, phone = at.other_shop(options)
+    schedule(shop, "For Eva", ahead(at.shop, seconds=30), "--pass", "eva")
+    if way == "audience":
+        audience = put_audience(at.shop, "--name", "All", *members(names))
+        schedule(at.shop, "Hello", ahead(at.shop, seconds=-1), "--audience", audience)
+        await_state(at.shop, "Hello", "sent")
+    else:
+        at.service.cli("wallet", "touch", at.shop.account)
+    at.advance(31)
+    wait_for(lambda: message(phone, held) == "For Eva", 10, "the message")
+    assert at.due() if way == "audience" else len(at.apns.pushes) < 40, "that to many goes on"
+    at.close()
+
+
+def test_accounts_take_turns_with_their_audiences(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options, "--wallet-bulk-rate", "4")
+    names = [f"pass-{i}" for i in range(60)]
+    for name in names:
+        at.installed(name)
+    shop, held, phone = at.other_shop(options)
+    schedule(at.shop, "Hello", ahead(at.shop, seconds=-1), "--audience", put_audience(at.shop, "--name", "All", *members(names)))
+    await_state(at.shop, "Hello", "sent")
+    schedule(shop, "For Eva", ahead(at.shop, seconds=-1), "--audience", put_audience(shop, "--name", "All", "--pass", "eva"))
+    wait_for(lambda: message(phone, held) == "For Eva", 10, "the message")
+    assert at.due(), "the other goes on"
+    at.close()
+
+
+def test_an_older_message_does_not_replace_a_younger_one(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options, "--wallet-bulk-rate", "2")
+    pairs = [at.installed(f"pass-{i}") for i in range(8)]
+    audience = put_audience(at.shop, "--name", "All", *members(f"pass-{i}" for i in range(8)))
+    schedule(at.shop, "Older", ahead(at.shop, seconds=-1), "--audience", audience)
+    await_state(at.shop, "Older", "sent")
+    at.shop.add("pass-7", 1, message="Younger")
+    wait_for(lambda: not at.due(), 20, "the audience to be done")
+    assert [message(phone, held) for held, phone in pairs] == ["Older"] * 7 + ["Younger"]
+    at.close()
+
+
+def test_a_touch_leaves_the_announcement_as_it_was(at):
+    held, phone = at.installed("ada")
+    at.shop.add("ada", 5)
+    at.service.cli("wallet", "touch", at.shop.account, "--pass", "ada")
+    assert told(phone, held) == {COUNTER: "Points: %@"}
+    answer = at.shop.client.patch(path_of("ada"), {"appearance": {"background_color": "#000000"}})
+    assert answer.status == 204 and told(phone, held) == {COUNTER: "Points: %@"}
+
+
+def test_an_edit_is_not_announced_as_another_field(at):
+    held, phone = at.installed("ada")
+    put_changes(at, visits="%@ visits", site="Now at %@")
+    patch(at, "ada", visits=3, site="https://a.example/")
+    file = template_file(pass_template_id=at.shop.templates["balance"], wallet={"changes": {"visits": "%@ visits", "site": "Now at %@"}})
+    file["fields"] = [*reversed(FIELDS), file["fields"][-1]]
+    at.shop.put_template(file)
+    assert told(phone, held) == {}

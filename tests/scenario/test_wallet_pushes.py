@@ -377,6 +377,8 @@ def test_pushes_are_counted(at):
     numbers = look(at.service)
     assert numbers.by("stampede_wallet_pushes_total", "fate") == {**fates, "retry": 1, "done": 1}
     assert numbers.get("stampede_wallet_push_delay_seconds_count", shard="0") == 1
+    assert phone.log("one", "two").status == 200
+    assert look(at.service).get("stampede_wallet_device_log_lines_total", shard="0") == 2
     assert numbers.get("stampede_wallet_push_delay_seconds_sum", shard="0") >= 6, "from the change, not from the last try"
 
 
@@ -387,6 +389,51 @@ def test_how_long_pushes_wait_is_shown(new_service, authority, apns, options):
     at.advance(100)
     wait_for(lambda: look(at.service).get("stampede_wallet_oldest_due_seconds", shard="0", kind="push") >= 100, 10, "the metric")
     at.close()
+
+
+def test_the_last_error_goes_with_the_next_success(at):
+    _, phone = at.installed("ada")
+    at.apns.answers[phone.push].append((503, "Shutdown"))
+    at.shop.add("ada", 5)
+    wait_for(lambda: show(at.shop)["last_error"], 10, "the error")
+    at.advance(6)
+    at.apns.wait(phone.push, 2)
+    wait_for(lambda: show(at.shop)["last_error"] is None, 10, "the error to go")
+
+
+def test_a_credential_that_rests_holds_no_phone_of_another(at, apple):
+    held, first = at.installed("ada")
+    certificate, key = apple.make("pass.example.second")
+    at.service.cli("wallet", "apple", "put", at.shop.account, "--cert", certificate, "--key", key, "--wwdr", apple.wwdr)
+    second = Phone(at.service, at.shop.account, "pass.example.second")
+    at.phones.append(second)
+    assert second.register(held).status == 201
+    at.service.expect_log("event=wallet-credential-rests")
+    at.apns.answers[first.push].append((403, "BadCertificate"))
+    at.shop.add("ada", 1)
+    at.apns.wait(second.push), at.apns.wait(first.push)
+    wait_for(lambda: any("wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the rest")
+    at.advance(20)
+    at.shop.add("ada", 1)
+    at.apns.wait(second.push, 2)
+    assert len(at.apns.of(first.push)) == 1, "it rests"
+    at.advance(61)
+    at.apns.wait(first.push, 2)
+    wait_for(lambda: not at.due("push"), 10, "all to be done")
+
+
+def test_what_waits_longest_is_seen_behind_what_does_not(at, options):
+    _, phone = at.installed("ada")
+    shop, _, other = at.other_shop(options)
+    at.service.expect_log("event=wallet-credential-rests")
+    at.apns.answers[phone.push].append((403, "BadCertificate"))
+    at.shop.add("ada", 5)
+    wait_for(lambda: any("wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the rest")
+    at.advance(40)
+    shop.add("eva", 1)
+    at.apns.wait(other.push)
+    wait_for(lambda: at.due("push") == 1, 10, "the report")
+    assert look(at.service).get("stampede_wallet_oldest_due_seconds", shard="0", kind="push") >= 40
 
 
 # wallet check

@@ -151,6 +151,16 @@ static void break_message_lost(void)
 	activate(3, 0);
 	store_message(3, UINT32_MAX);
 }
+static void break_message_empty(void)
+{
+	struct notification       row = {.pass_number = 3, .created = {9}, .message = span_of("", 0)};
+	struct notification_tally tally;
+	activate(3, 0);
+	must(!notification_tally_get(s.view, account, &tally));
+	must(!notification_add(s.view, account, &row, (wall_us){9}));
+	scratch_save(&s);
+	store_message(3, tally.made);
+}
 static void break_no_phone(void)
 {
 	activate(3, HOT_BY_WALLET);
@@ -174,6 +184,7 @@ static const struct breakage breakages[] = {
     B(message_of_issued, "table wallet_message, " ACCOUNT "pass 3 is not active"),
     B(message_of_none, "table wallet_message, " ACCOUNT "pass 45 is not active"),
     B(message_lost, "pass 3 shows notification 4294967295, which does not exist"),
+    B(message_empty, "which is empty"),
     B(no_phone, "pass 3: active in a wallet, and no phone has it"),
 };
 

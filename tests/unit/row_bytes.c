@@ -308,15 +308,18 @@ Test(row_bytes, shapes_of_images)
 
 Test(row_bytes, wallet_messages)
 {
-	struct wallet_message row = {
-	    .pass_number = 0x01020304, .notification = 0x21222324, .flags = WALLET_MESSAGE_IS_MARKED};
+	struct wallet_message row = {.pass_number = 0x01020304,
+	                             .notification = 0x21222324,
+	                             .flags = WALLET_MESSAGE_IS_MARKED,
+	                             .sent = late};
 	struct wallet_message got = {.pass_number = row.pass_number};
 	cr_assert_eq(wallet_message_put(s.view, account, &row), OK);
 	scratch_save(&s);
-	EXPECT(WALLET_MESSAGE, ROW("\1\2\3\4", "\1\1\x24\x23\x22\x21"));
+	EXPECT(WALLET_MESSAGE, ROW("\1\2\3\4", "\1\1\x24\x23\x22\x21" LATE));
 	cr_assert_eq(wallet_message_get(s.view, account, &got), OK);
 	cr_expect_eq(got.notification, row.notification);
 	cr_expect_eq(got.flags, row.flags);
+	cr_expect_eq(got.sent.v, late.v);
 	cr_assert_eq(wallet_message_del(s.view, account, row.pass_number), OK);
 	scratch_save(&s);
 	EXPECT_NONE(WALLET_MESSAGE);

@@ -66,8 +66,9 @@ struct engine {
 	struct cleaning    cleaning;
 	struct wallet_ends wallet_ends;
 	struct bulk_allowance {
-		double  allowed; /* passes that may become due now */
-		mono_us counted;
+		double   allowed; /* passes that may become due now */
+		mono_us  counted;
+		unsigned turn;
 	} bulk;
 
 	struct phone_logs *phone_logs; /* NULL: no line so far */

@@ -23,14 +23,19 @@ struct own_work {
 	enum wallet_due_kind kind;
 	enum message         message;
 	unsigned             turn_max;  /* commands a turn */
-	unsigned             count_max; /* passes of one command that are pushed; 0: none is */
+	unsigned             count_max; /* passes of one command */
 };
 
-static const struct own_work works[] = {
-    {WALLET_DUE_REMOVAL, MSG_WALLET_REMOVE, 32, 0},
+/* What is of one pass, and what is of many and has an allowance. */
+static const struct own_work singles[] = {
+    {WALLET_DUE_REMOVAL, MSG_WALLET_REMOVE, 32, 1},
+    {WALLET_DUE_NOTICE, MSG_WALLET_MESSAGE_STEP, 32, 1},
+};
+static const struct own_work bulks[] = {
     {WALLET_DUE_TOUCH, MSG_WALLET_TOUCH_STEP, 4, TOUCH_STEP_MAX},
     {WALLET_DUE_MESSAGE, MSG_WALLET_MESSAGE_STEP, 4, MESSAGE_STEP_MAX},
 };
+enum { SINGLES = sizeof singles / sizeof *singles, BULKS = sizeof bulks / sizeof *bulks };
 
 /* What may be pushed now; what is not used within a second is lost. */
 static void add_allowance(struct engine *engine)
@@ -42,44 +47,64 @@ static void add_allowance(struct engine *engine)
 	bulk->counted = engine->now;
 }
 
-static enum err do_one(struct engine *engine, const struct own_work *of, const struct wallet_work *work)
+static enum err do_one(struct engine *engine, const struct own_work *of, const struct wallet_work *work,
+                       unsigned count, unsigned *pushed)
 {
 	const struct account_id account = work->account; /* the command may free `work` */
 	const uint32_t          number = work->number;
-	unsigned                count = of->count_max;
 	msgpack_object          args[ARGS] = {{.type = MSGPACK_OBJECT_NIL}};
 	struct call    call = {.message = of->message, .has_account = true, .account = account, .args = args};
 	struct outcome outcome = {.payload = &engine->payload};
 	enum err       answer;
-	if (count > engine->bulk.allowed) count = (unsigned)engine->bulk.allowed;
 	args[ARG_NUMBER] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = number};
 	args[ARG_COUNT] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = count};
 	enum err err = engine_decide_own(engine, &call, &outcome, &answer);
-	engine->bulk.allowed -= count;
-	wall_us again = {engine->service_now.v + AGAIN_S * US_PER_SEC};
-	return !err && answer ? work_again(engine->work, account, of->kind, number, again) : err;
+	wall_us  again = {engine->service_now.v + AGAIN_S * US_PER_SEC};
+	*pushed = answer ? 0 : outcome.pushed;
+	if (err) return err;
+	if (answer) return work_again(engine->work, account, of->kind, number, again);
+	return work_rotate(engine->work, account, of->kind, number, engine->service_now);
 }
 
-/* *more: the turn has done its share, and perhaps not all. */
-static enum err do_some(struct engine *engine, const struct own_work *of, bool *more)
+static enum err do_singles(struct engine *engine, const struct own_work *of, bool *more)
 {
 	enum err err = OK;
 	for (unsigned i = 0; !err && i < of->turn_max && engine_has_room(engine); i++) {
-		const struct wallet_work *next = NULL;
-		if (of->count_max && engine->bulk.allowed < 1) return OK; /* engine_patience() comes back */
-		if (!(next = work_take(engine->work, of->kind, engine->service_now))) return OK;
-		err = do_one(engine, of, next);
+		unsigned                  pushed;
+		const struct wallet_work *next = work_take(engine->work, of->kind, engine->service_now);
+		if (!next) return OK;
+		err = do_one(engine, of, next, of->count_max, &pushed);
 	}
-	if (!of->count_max) *more = true;
+	*more = true; /* perhaps */
 	return err;
 }
 
+/* What is left comes up with engine_patience(). */
+static enum err do_bulk(struct engine *engine, const struct own_work *of)
+{
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < of->turn_max && engine_has_room(engine); i++) {
+		unsigned                  pushed, count = of->count_max;
+		const struct wallet_work *next = NULL;
+		if (engine->bulk.allowed < 1) return OK;
+		if (count > engine->bulk.allowed) count = (unsigned)engine->bulk.allowed;
+		if (!(next = work_take(engine->work, of->kind, engine->service_now))) return OK;
+		err = do_one(engine, of, next, count, &pushed);
+		engine->bulk.allowed -= pushed;
+	}
+	return err;
+}
+
+/* The kinds of bulk take turns at being the first. */
 enum err engine_do_own_work(struct engine *engine, bool *more)
 {
 	enum err err = OK;
 	add_allowance(engine);
-	for (unsigned i = 0; !err && i < sizeof works / sizeof *works; i++)
-		err = do_some(engine, &works[i], more);
+	for (unsigned i = 0; !err && i < SINGLES; i++)
+		err = do_singles(engine, &singles[i], more);
+	engine->bulk.turn++;
+	for (unsigned i = 0; !err && i < BULKS; i++)
+		err = do_bulk(engine, &bulks[(i + engine->bulk.turn) % BULKS]);
 	return err;
 }
 

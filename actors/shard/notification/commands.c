@@ -4,7 +4,6 @@
 #include "actors/shard/command.h"
 #include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
-#include "actors/shard/wallet/message.h"
 #include "schemas/api/notification.h"
 #include "store/notification.h"
 
@@ -44,7 +43,7 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	if ((err = notification_tally_get(request->view, request->account->id, &tally))) return err;
 	if ((err = notification_add(request->view, request->account->id, &row, at))) return err;
 	if (to_pass && at.v <= request->now.v) /* later ones go to wallets when they are sent */
-		err = wallet_message_to_pass(request, row.pass_number, tally.made, row.message);
+		err = notification_show_at_once(request, &row, tally.made);
 	if (err) return err;
 	pack_id(&pk, row.id);
 	return OK;

@@ -21,6 +21,11 @@ must_check enum err notification_show(struct request *request, uint32_t number, 
 /* Is this a valid message: 1 to NOTIFICATION_CODE_POINTS_MAX code points? */
 bool notification_message_is_good(struct span message);
 
+/* Of one to a pass that was added by this command and is due: if the pass is in a wallet, which shows it, it is sent with the
+ * command. Else it is sent as ever. */
+must_check enum err notification_show_at_once(struct request *request, const struct notification *row,
+                                              uint32_t number);
+
 /* Stages a notification to the holder of a pass, due at once. `message` must be valid. Point reads only: allowed after other
  * writes of the command. */
 must_check enum err notify_pass(struct request *request, uint32_t pass_number, struct span message);

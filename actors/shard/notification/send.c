@@ -96,7 +96,9 @@ static enum err send_one(struct request *request, const struct notification_due 
 	if ((err = has_recipient(request, due->account, &row, &has))) return err;
 	/* What was due when it was created for a pass went to wallets with that command. */
 	bool is_for_wallets = has && (row.to_audience || due->at.v > row.created.v);
-	if (is_for_wallets && (err = wallet_message_is_due(request, due->account, due->number))) return err;
+	if (is_for_wallets &&
+	    (err = wallet_message_is_due(request, due->account, due->number, row.to_audience)))
+		return err;
 	return notification_end(request->view, due->account, due->number,
 	                        has ? NOTIFICATION_SENT : NOTIFICATION_FAILED,
 	                        has ? request->now : (wall_us){0});

@@ -46,8 +46,8 @@ static enum err find_edited(struct request *request, const struct hot_at *pass, 
 {
 	struct wallet_settings        room;
 	const struct wallet_settings *settings;
-	*field = 0;
-	if (!wallet_kinds_here(request) || pass->now.status != PASS_ACTIVE) return OK;
+	*field = span_equal(edit.before, edit.after) ? LEDGER_SHOWS_NOTHING : 0;
+	if (*field || !wallet_kinds_here(request) || pass->now.status != PASS_ACTIVE) return OK;
 	enum err err = account_template_wallet(request->account, request->view, pass->now.template, &room,
 	                                       &settings);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

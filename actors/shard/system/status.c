@@ -99,6 +99,22 @@ static void pack_wallets(const struct request *request, msgpack_packer *pk, size
 	}
 }
 
+struct due_figures {
+	uint64_t count;
+	int64_t  oldest;
+};
+
+static struct due_figures due_of(const struct shard_facts *facts, enum wallet_due_kind kind)
+{
+	return (struct due_figures){atomic_load(&facts->wallet_due[kind].count),
+	                            atomic_load(&facts->wallet_due[kind].oldest)};
+}
+
+static struct due_figures both(struct due_figures a, struct due_figures b)
+{
+	return (struct due_figures){a.count + b.count, a.oldest < b.oldest ? a.oldest : b.oldest};
+}
+
 /* Of each kind of work: how much of it there is, and for how many seconds the oldest is due. */
 static void pack_work(const struct request *request, msgpack_packer *pk, size_t status)
 {
@@ -108,12 +124,15 @@ static void pack_work(const struct request *request, msgpack_packer *pk, size_t 
 	map_key(pk, status, "wallet_due");
 	msgpack_pack_map(pk, WALLET_DUE_LABELS);
 	for (unsigned i = 0; i < WALLET_DUE_LABELS; i++) {
-		wall_us oldest = {atomic_load(&request->facts->wallet_due[kinds[i]].oldest)};
-		bool    is_due = oldest.v < request->now.v;
+		struct due_figures due = due_of(request->facts, kinds[i]);
+		/* Messages to one pass are a kind of their own. */
+		if (kinds[i] == WALLET_DUE_MESSAGE)
+			due = both(due, due_of(request->facts, WALLET_DUE_NOTICE));
+		bool is_due = due.oldest < request->now.v;
 		pack_str(pk, span_str(wallet_due_labels[i]));
 		msgpack_pack_array(pk, 2);
-		msgpack_pack_uint64(pk, atomic_load(&request->facts->wallet_due[kinds[i]].count));
-		msgpack_pack_uint64(pk, is_due ? (uint64_t)(request->now.v - oldest.v) / US_PER_SEC : 0);
+		msgpack_pack_uint64(pk, due.count);
+		msgpack_pack_uint64(pk, is_due ? (uint64_t)(request->now.v - due.oldest) / US_PER_SEC : 0);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* The ledger is walked back from the pass's newest row. Rows of one command have the same time, and count as one change. */
 #include "actors/shard/wallet/announce.h"
 
+#include "actors/shard/account/account.h"
 #include "actors/shard/wallet/message.h"
 
 enum {
@@ -38,9 +39,10 @@ static bool take_row(struct newest *newest, const struct ledger_row *row)
 {
 	bool is_message = row->what == LEDGER_MESSAGE;
 	bool is_counter = ledger_moves(row->what) && row->delta;
+	bool is_edit = row->what == LEDGER_EDITED && row->field != LEDGER_SHOWS_NOTHING;
 	if (newest->has_any && row->at.v < newest->at.v) return false;
-	if (!is_message && !is_counter && row->what != LEDGER_EDITED) return true;
-	if (row->what == LEDGER_EDITED && !newest->has_any) newest->field = row->field;
+	if (!is_message && !is_counter && !is_edit) return true;
+	if (is_edit && !newest->has_any) newest->field = row->field;
 	newest->has_any = true;
 	newest->at = row->at;
 	newest->has_message |= is_message;
@@ -65,14 +67,19 @@ static enum err find_newest(struct request *request, const struct hot_at *pass, 
 enum err wallet_announce(struct request *request, const struct hot_at *pass, struct wallet_pass *shown)
 {
 	struct newest newest;
+	uint32_t      look;
+	wall_us       changed; /* since then, the field may have another number */
 	enum err      err = find_message(request, pass->number, &shown->message);
 	if (!err) err = find_newest(request, pass, &newest);
-	if (err) return err;
+	if (!err)
+		err = account_template_look(request->account, request->view, pass->now.template, &look,
+		                            &changed);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if (newest.has_message && shown->message.size)
 		shown->announces = WALLET_ANNOUNCES_MESSAGE;
 	else if (!newest.has_any || newest.has_counter || newest.has_message)
 		shown->announces = WALLET_ANNOUNCES_COUNTER;
-	else if (newest.field && newest.field <= shown->template->field_count)
+	else if (newest.field && newest.at.v >= changed.v && newest.field <= shown->template->field_count)
 		shown->announces = WALLET_ANNOUNCES_FIELD;
 	else
 		shown->announces = WALLET_ANNOUNCES_NOTHING;

@@ -159,9 +159,10 @@ static enum err add_lease(struct request *request, struct account *account, stru
 static enum err judge(struct request *request, struct wallet_work *work, struct batch *batch,
                       const struct phones *phones, struct account *account)
 {
+	work->left_until = phones->later;
+	if (phones->usable) return add_lease(request, account, work, batch, phones);
 	if (phones->later.v)
 		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number, phones->later);
-	if (phones->usable) return add_lease(request, account, work, batch, phones);
 	if (phones->never)
 		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number,
 		                  (wall_us){request->now.v + WORK_HELD_S * US_PER_SEC});

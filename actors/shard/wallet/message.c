@@ -30,27 +30,50 @@ enum err wallet_message_shown(const struct request *request, uint32_t pass_numbe
 	return OK;
 }
 
-enum err wallet_message_to_pass(struct request *request, uint32_t pass_number, uint32_t number,
-                                struct span text)
+enum err wallet_message_is_wanted(struct request *request, uint32_t pass_number, bool *is_wanted)
 {
-	struct wallet_message       row = {.pass_number = pass_number, .notification = number};
+	struct hot_at pass;
+	*is_wanted = false;
+	if (!wallet_kinds_here(request)) return OK;
+	enum err err = hot_get(request->view, request->account->id, pass_number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	*is_wanted = pass.now.status == PASS_ACTIVE;
+	return OK;
+}
+
+/* Is the message that the pass shows younger? */
+static enum err is_late(struct request *request, const struct wallet_notice *notice, bool *late)
+{
+	struct wallet_message row = {.pass_number = notice->pass_number};
+	enum err              err = wallet_message_get(request->view, request->account->id, &row);
+	*late = !err && row.sent.v > notice->sent.v;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err wallet_message_to_pass(struct request *request, const struct wallet_notice *notice)
+{
+	struct wallet_message row = {
+	    .pass_number = notice->pass_number, .notification = notice->notification, .sent = notice->sent};
 	struct wallet_message_shown before;
 	struct hot_at               pass;
-	enum err                    err = OK;
-	if (!wallet_kinds_here(request)) return OK;
-	if ((err = hot_get(request->view, request->account->id, pass_number, &pass)))
-		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (pass.now.status != PASS_ACTIVE) return OK;
-	if ((err = wallet_message_shown(request, pass_number, &before))) return err;
-	if (span_equal(before.text, text) && !before.is_marked) row.flags = WALLET_MESSAGE_IS_MARKED;
+	bool                        is_wanted, late = false;
+	enum err                    err = wallet_message_is_wanted(request, notice->pass_number, &is_wanted);
+	if (!err && is_wanted) err = is_late(request, notice, &late);
+	if (err || !is_wanted || late) return err;
+	if ((err = hot_get(request->view, request->account->id, notice->pass_number, &pass))) return err;
+	if ((err = wallet_message_shown(request, notice->pass_number, &before))) return err;
+	if (span_equal(before.text, notice->text) && !before.is_marked) row.flags = WALLET_MESSAGE_IS_MARKED;
 	if ((err = wallet_message_put(request->view, pass.account, &row))) return err;
 	return pass_change(request, &pass, pass.now, (struct ledger_row){.what = LEDGER_MESSAGE});
 }
 
-enum err wallet_message_is_due(struct request *request, struct account_id account, uint32_t number)
+enum err wallet_message_is_due(struct request *request, struct account_id account, uint32_t number,
+                               bool to_audience)
 {
-	struct wallet_due row = {
-	    .account = account, .kind = WALLET_DUE_MESSAGE, .number = number, .due = request->now};
+	struct wallet_due row = {.account = account,
+	                         .kind = to_audience ? WALLET_DUE_MESSAGE : WALLET_DUE_NOTICE,
+	                         .number = number,
+	                         .due = request->now};
 	return wallet_kinds_here(request) ? wallet_due_put(request->view, &row) : OK;
 }
 
@@ -107,27 +130,51 @@ static enum err find_members(struct request *request, const struct notification 
 	return err;
 }
 
+/* One of an audience. Its push gives way to those of single changes, unless one waits already. */
+static enum err show_member(struct request *request, const struct wallet_notice *notice)
+{
+	struct wallet_due push = {
+	    .account = request->account->id, .kind = WALLET_DUE_PUSH, .number = notice->pass_number};
+	enum err err = wallet_due_get(request->view, &push);
+	bool     waits = !err && !(push.flags & WALLET_DUE_IS_BULK);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if ((err = wallet_message_to_pass(request, notice)) || waits) return err;
+	if ((err = wallet_due_get(request->view, &push))) return err == ERR_NOT_FOUND ? OK : err;
+	push.flags |= WALLET_DUE_IS_BULK;
+	return wallet_due_put(request->view, &push);
+}
+
+static enum err step(struct request *request, const struct notification *notification, struct wallet_due *row,
+                     unsigned count_max, unsigned *pushed)
+{
+	struct recipients    recipients = {.count = 0};
+	struct wallet_notice notice = {
+	    .notification = row->number, .text = notification->message, .sent = row->due};
+	enum err err = OK;
+	if (notification->to_audience)
+		err = find_members(request, notification, row, count_max, &recipients);
+	else
+		recipients.passes[recipients.count++] = notification->pass_number;
+	for (unsigned i = 0; !err && notice.text.size && i < recipients.count; i++) {
+		notice.pass_number = recipients.passes[i];
+		err = (notification->to_audience ? show_member : wallet_message_to_pass)(request, &notice);
+	}
+	row->position = recipients.next;
+	*pushed = recipients.count;
+	return err;
+}
+
 enum err on_WALLET_MESSAGE_STEP(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
 	unsigned              count_max = (unsigned)arg_integer(&args[ARG_WALLET_MESSAGE_STEP_count], 1);
 	struct wallet_due     row = {.account = request->account->id,
-	                             .kind = WALLET_DUE_MESSAGE,
 	                             .number = (uint32_t)arg_integer(&args[ARG_WALLET_MESSAGE_STEP_number], 0)};
-	struct recipients     recipients = {.count = 0};
 	struct notification   notification;
-	enum err              err = wallet_due_get(request->view, &row);
-	(void)outcome;
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if ((err = notification_get(request->view, row.account, row.number, &notification)))
-		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (notification.to_audience)
-		err = find_members(request, &notification, &row, count_max, &recipients);
-	else
-		recipients.passes[recipients.count++] = notification.pass_number;
-	for (unsigned i = 0; !err && notification.message.size && i < recipients.count; i++)
-		err = wallet_message_to_pass(request, recipients.passes[i], row.number, notification.message);
-	if (err) return err;
-	row.position = recipients.next;
+	enum err              err = notification_get(request->view, row.account, row.number, &notification);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	row.kind = notification.to_audience ? WALLET_DUE_MESSAGE : WALLET_DUE_NOTICE;
+	if ((err = wallet_due_get(request->view, &row))) return err == ERR_NOT_FOUND ? OK : err;
+	if ((err = step(request, &notification, &row, count_max, &outcome->pushed))) return err;
 	return row.position ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
 }

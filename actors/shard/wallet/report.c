@@ -125,15 +125,20 @@ static enum err is_behind(struct request *request, const struct push_lease *leas
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-static enum err settle_done(struct request *request, const struct push_lease *lease, struct wallet_due *row)
+static enum err settle_done(struct request *request, const struct push_lease *lease, wall_us left_until,
+                            struct wallet_due *row)
 {
 	bool    behind;
 	int64_t late = request->now.v - row->since.v;
 	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
 	enum err err = is_behind(request, lease, &behind);
 	if (err) return err;
-	if (!behind) return wallet_due_del(request->view, row);
 	row->tries = 0;
+	if (!behind && left_until.v) { /* the row keeps its age */
+		row->due = left_until;
+		return wallet_due_put(request->view, row);
+	}
+	if (!behind) return wallet_due_del(request->view, row);
 	row->due = request->now;
 	row->since.v = request->now.v - mono_since(request->mono, lease->leased).v;
 	return wallet_due_put(request->view, row);
@@ -153,12 +158,14 @@ static enum err settle(struct request *request, const struct push_report *report
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
 	if (probe_end(&request->work->probe, report)) return OK;
-	if (!work_leased(request->work, lease->account, lease->pass_number, lease->token)) return OK;
+	const struct wallet_work *work = work_leased(request->work, lease->account, lease->pass_number,
+	                                             lease->token);
+	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	count(request, report->fate, 1);
 	switch (report->fate) {
-	case PUSH_DONE: return settle_done(request, lease, &row);
+	case PUSH_DONE: return settle_done(request, lease, work->left_until, &row);
 	case PUSH_AGAIN: return settle_again(request, &row);
 	case PUSH_HELD:
 		return wallet_due_put(request->view, &row); /* the next lease finds the credential's rest */
@@ -185,7 +192,8 @@ static enum err note_complaint(struct request *request, const struct push_compla
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (row.generation != complaint->generation || row.put.v != complaint->put.v) return OK;
 	bool rests = wallet_credential_rests(&row, request->now);
-	row.last_error = span_str(complaint->reason);
+	bool is_known = span_is(row.last_error, complaint->reason);
+	if (complaint->kind != PUSH_WORKS) row.last_error = span_str(complaint->reason);
 	switch (complaint->kind) {
 	case PUSH_WORKS:
 		if (rests || (!row.rest_s && !row.last_error.size))
@@ -201,7 +209,9 @@ static enum err note_complaint(struct request *request, const struct push_compla
 		row.rests_until.v = request->now.v + row.rest_s * US_PER_SEC;
 		log_rest(&row, complaint->reason);
 		break;
-	default: break;
+	default:
+		if (is_known) return OK;
+		break;
 	}
 	return wallet_credential_put(request->view, &row);
 }

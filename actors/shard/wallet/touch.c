@@ -74,12 +74,12 @@ enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
 	    .kind = WALLET_DUE_TOUCH,
 	    .number = (uint32_t)arg_integer(&request->args[ARG_WALLET_TOUCH_STEP_number], 0)};
 	enum err err = wallet_due_get(request->view, &row);
-	(void)outcome;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = walk(request, row.position, count_max, &walked);
 	for (unsigned i = 0; !err && i < walked.count; i++)
 		err = push(request, row.number, walked.numbers[i]);
 	if (err) return err;
+	outcome->pushed = walked.count;
 	row.position = walked.next;
 	return walked.next ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
 }
@@ -91,7 +91,8 @@ static enum err touch_pass(struct request *request, struct span pass_id)
 	struct hot_at pass;
 	enum err      err = pass_find(request, pass_id, false, &pass);
 	if (err || pass_is_dead(&pass.now)) return err;
-	return pass_change(request, &pass, pass.now, (struct ledger_row){.what = LEDGER_EDITED});
+	return pass_change(request, &pass, pass.now,
+	                   (struct ledger_row){.what = LEDGER_EDITED, .field = LEDGER_SHOWS_NOTHING});
 }
 
 static enum err touch_template(struct request *request, uint32_t number)

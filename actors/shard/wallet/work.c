@@ -108,6 +108,7 @@ static enum err put_later(struct work_queue *queue, struct wallet_work *work)
 static void drop(struct work_queue *queue, struct wallet_work *work)
 {
 	take_out(queue, work);
+	agenda_drop(&queue->ages[work->kind], &work->age);
 	LIST_REMOVE(work, in_bucket);
 	free(work);
 }
@@ -131,7 +132,9 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 	work->has_row = true;
 	work->due = row->due;
 	work->flags = row->flags;
-	return put_later(queue, work);
+	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
+	                          row->since.v ? row->since.v : row->due.v);
+	return err ? err : put_later(queue, work);
 }
 
 static enum err on_del(struct work_queue *queue, const struct wallet_due *row, wall_us now)
@@ -139,6 +142,7 @@ static enum err on_del(struct work_queue *queue, const struct wallet_due *row, w
 	struct wallet_work *work = find(queue, row->account, row->kind, row->number);
 	if (!work) return OK;
 	queue->counts[row->kind] -= work->has_row;
+	agenda_drop(&queue->ages[row->kind], &work->age);
 	work->has_row = false;
 	if (work->rests.v > now.v) return put_later(queue, work);
 	drop(queue, work);
@@ -186,7 +190,7 @@ void work_free(struct work_queue **freed)
 		while (!LIST_EMPTY(&queue->buckets[i]))
 			drop(queue, LIST_FIRST(&queue->buckets[i]));
 	for (unsigned i = 0; i < WALLET_DUE_KINDS_END; i++)
-		agenda_free(&queue->agendas[i]);
+		agenda_free(&queue->agendas[i]), agenda_free(&queue->ages[i]);
 	free(queue);
 }
 
@@ -252,6 +256,15 @@ enum err work_again(struct work_queue *queue, struct account_id account, enum wa
 	struct wallet_work *work = find(queue, account, kind, number);
 	if (!work || work->state != WORK_TAKEN) return OK;
 	work->rests = at;
+	return put_later(queue, work);
+}
+
+enum err work_rotate(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                     uint32_t number, wall_us now)
+{
+	struct wallet_work *work = find(queue, account, kind, number);
+	if (!work || work->state != WORK_LATER || work->due.v > now.v) return OK;
+	work->rests = now;
 	return put_later(queue, work);
 }
 
@@ -329,15 +342,6 @@ size_t work_count(const struct work_queue *queue, enum wallet_due_kind kind)
 
 wall_us work_oldest(const struct work_queue *queue, enum wallet_due_kind kind)
 {
-	const struct wallet_work *work = of_entry(agenda_first(&queue->agendas[kind]));
-	int64_t                   oldest = work && work->has_row ? work->due.v : INT64_MAX;
-	const struct wallet_work *leased = TAILQ_FIRST(&queue->leased);
-	if (kind != WALLET_DUE_PUSH) return (wall_us){oldest};
-	if (leased && leased->due.v < oldest) oldest = leased->due.v;
-	for (unsigned i = 0; i < WORK_LINES; i++) {
-		const struct work_account *account = TAILQ_FIRST(&queue->rings[i]);
-		if (account && TAILQ_FIRST(&account->lines[i])->due.v < oldest)
-			oldest = TAILQ_FIRST(&account->lines[i])->due.v;
-	}
-	return (wall_us){oldest};
+	const struct agenda_entry *oldest = agenda_first(&queue->ages[kind]);
+	return (wall_us){oldest ? oldest->at : INT64_MAX};
 }

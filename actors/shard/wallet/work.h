@@ -22,16 +22,19 @@ enum work_state {
 struct wallet_work {
 	LIST_ENTRY(wallet_work) in_bucket;
 	TAILQ_ENTRY(wallet_work) in_line; /* of READY or LEASED */
-	struct agenda_entry  entry;       /* of LATER */
-	struct account_id    account;
-	uint8_t              kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
-	bool                 has_row;            /* false: it only rests */
-	uint32_t             number;
-	wall_us              due;   /* as the row says */
-	wall_us              rests; /* not before, whatever the row says */
-	uint64_t             token; /* of its lease */
-	mono_us              until; /* likewise */
-	struct work_account *line;  /* of READY */
+	struct agenda_entry entry;        /* of LATER */
+	struct agenda_entry age;          /* while it has a row */
+	struct account_id   account;
+	uint8_t             kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
+	bool                has_row;            /* false: it only rests */
+	uint32_t            number;
+	wall_us             due;   /* as the row says */
+	wall_us             rests; /* not before, whatever the row says */
+	uint64_t            token; /* of its lease */
+	mono_us             until; /* likewise */
+	wall_us
+	    left_until; /* likewise: phones that are left out, since their credential rests until then; 0: none */
+	struct work_account *line; /* of READY */
 };
 TAILQ_HEAD(work_line, wallet_work);
 LIST_HEAD(work_bucket, wallet_work);
@@ -52,6 +55,7 @@ struct work_queue {
 	struct work_bucket   buckets[WORK_BUCKETS];
 	struct work_accounts accounts[WORK_ACCOUNT_BUCKETS];
 	struct agenda        agendas[WALLET_DUE_KINDS_END];
+	struct agenda        ages[WALLET_DUE_KINDS_END]; /* rows by the time since when they are due */
 	struct work_ring     rings[WORK_LINES];
 	struct wallet_probe  probe;
 	struct work_line     leased;                       /* oldest first */
@@ -73,6 +77,10 @@ const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_ki
 must_check enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                                uint32_t number, wall_us at);
 
+/* What a step has done a part of lets others of its kind go first. */
+must_check enum err work_rotate(struct work_queue *queue, struct account_id account,
+                                enum wallet_due_kind kind, uint32_t number, wall_us now);
+
 /* A timer polls: leases of an earlier one, and those that were not reported in time, end. */
 must_check enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now);
 /* Is a push ready, or a lease to be ended? When the next one is; INT64_MAX: none. */
@@ -86,6 +94,6 @@ void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t tok
 struct wallet_work *work_leased(struct work_queue *queue, struct account_id account, uint32_t pass_number,
                                 uint64_t token);
 
-/* Rows of a kind; since when the oldest of them is due (INT64_MAX: none is). */
+/* Rows of a kind; since when the oldest of them is due, whatever it waits for (INT64_MAX: none is). */
 size_t  work_count(const struct work_queue *queue, enum wallet_due_kind kind);
 wall_us work_oldest(const struct work_queue *queue, enum wallet_due_kind kind);

@@ -109,20 +109,12 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
 	return 0;
 }
 
-/* A request that was never sent, because of a GOAWAY before it. */
+/* A request that was never sent, because of a GOAWAY before it. Its stream is closed next. */
 static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user)
 {
 	struct connection *connection = user;
-	struct apns_push  *push;
 	(void)session, (void)error;
-	if (frame->hd.type != NGHTTP2_HEADERS) return 0;
-	connection->is_draining = true;
-	TAILQ_FOREACH(push, &connection->open, in_list)
-	if (push->stream == frame->hd.stream_id) break;
-	if (push && push->repeats < REPEATS_MAX)
-		push_again(push);
-	else if (push)
-		push_end(push, APNS_AGAIN, "the request could not be made");
+	if (frame->hd.type == NGHTTP2_HEADERS) connection->is_draining = true;
 	return 0;
 }
 
