@@ -283,6 +283,7 @@ void answer_reply(struct exchange *exchange, const struct reply *reply)
 	case ANSWER_PAGE:
 	case ANSWER_IMAGE:
 	case ANSWER_PACKAGE:
-	case ANSWER_PHONE: must(false); /* page.c, wallet.c and phone.c answer these themselves */
+	case ANSWER_LINK:
+	case ANSWER_PHONE: must(false); /* page.c, wallet.c, google.c and phone.c answer these themselves */
 	}
 }

@@ -6,6 +6,7 @@
 #include "http/badges.h"
 #include "http/card.h"
 #include "http/page_answer.h"
+#include "http/google.h"
 #include "http/wallet.h"
 #include "schemas/api/pass.h"
 #include "schemas/lines.h"
@@ -162,6 +163,8 @@ static enum err ask_shard(struct exchange *exchange, const struct route_match *m
 {
 	bool is_page = match->route->message == MSG_PASS_PAGE;
 	if (match->route->message == MSG_PASS_IMAGE) return ask_image(exchange, match, headers, head);
+	if (match->route->message == MSG_WALLET_GOOGLE_LINK)
+		return google_ask_link(exchange, head, match->params[0]);
 	if (is_page && !headers->takes_package) return ask_page(exchange, head, match->params[0]);
 	return wallet_ask_package(exchange, head, match->params[0], is_page ? ask_page : NULL);
 }

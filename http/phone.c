@@ -6,6 +6,7 @@
 #include "http/phone.h"
 
 #include "http/answer.h"
+#include "http/google.h"
 #include "http/no_route.h"
 #include "http/phone_parts.h"
 #include "http/wallet.h"
@@ -229,6 +230,14 @@ static enum err ask_log(const struct phone *phone, const struct named *named)
 
 /* The path ------------------------------------------------------------------------------------------------ */
 
+static enum err ask_callback(const struct phone *phone, const struct named *named)
+{
+	const struct call head = {.has_account = true, .account = named->account};
+	if (phone->is_too_large) return ERR_PAYLOAD_TOO_LARGE;
+	if (!named->has_account) return ERR_INVALID_REQUEST;
+	return google_ask_callback(phone->exchange, &head, named->text[AT_ACCOUNT], phone->body);
+}
+
 static bool read_path(const struct exchange *exchange, const struct route_match *match, struct named *named)
 {
 	*named = (struct named){.has_account = false};
@@ -249,6 +258,7 @@ static enum err ask(const struct phone *phone, const struct route_match *match)
 	case MSG_WALLET_LIST:
 		if (is_read && !named.has_account) return ERR_RESOURCE_NOT_FOUND;
 		return is_read ? ask_list(phone, &named) : ERR_INVALID_REQUEST;
+	case MSG_WALLET_GOOGLE_CHECK: return ask_callback(phone, &named);
 	case MSG_WALLET_PHONE_LOG: return ask_log(phone, &named);
 	case MSG_WALLET_PASS: return is_read ? ask_pass(phone, &named) : ERR_UNAUTHENTICATED;
 	default: return is_read ? ask_registration(phone, &named) : ERR_UNAUTHENTICATED;
@@ -291,7 +301,7 @@ static void on_kinds(struct pending *pending, const struct reply *reply)
 	unsigned         kinds = wallet_kinds_of(exchange, reply);
 	if (reply->err)
 		answer_error(exchange, reply->err, nothing, nothing);
-	else if (kinds & WALLET_BIT(WALLET_APPLE))
+	else if (kinds & WALLET_BIT(phone_wallet_at(exchange->path)))
 		go_on(exchange->phone);
 	else
 		no_route_answer(exchange, ERR_ROUTE_NOT_FOUND);
@@ -316,7 +326,7 @@ void phone_begin(struct exchange *exchange, const struct request_headers *header
 	                            .body = connection_body(exchange->connection),
 	                            .if_modified_since = headers->if_modified_since,
 	                            .is_too_large = exchange->connection->refusal == ERR_PAYLOAD_TOO_LARGE};
-	if (wallet_kinds_known(exchange) & WALLET_BIT(WALLET_APPLE)) {
+	if (wallet_kinds_known(exchange) & WALLET_BIT(phone_wallet_at(exchange->path))) {
 		go_on(&phone);
 		return;
 	}

@@ -5,18 +5,29 @@
 
 #include <strings.h>
 
-static const char        place[] = "/wallet/apple/";
+static const char *const places[] = {[WALLET_APPLE] = "/wallet/apple/", [WALLET_GOOGLE] = "/wallet/google/"};
 static const struct span nothing = {NULL, 0};
+
+unsigned phone_wallet_at(struct span path)
+{
+	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
+		size_t size = strlen(places[kind]);
+		if (path.size >= size && !memcmp(path.at, places[kind], size)) return kind;
+	}
+	return 0;
+}
 
 bool phone_is_at(struct span path)
 {
-	return path.size >= sizeof place - 1 && !memcmp(path.at, place, sizeof place - 1);
+	return phone_wallet_at(path) != 0;
 }
 
 bool phone_account_of(struct span path, struct account_id *account)
 {
-	if (!phone_is_at(path)) return false;
-	struct span    rest = span_of(path.at + sizeof place - 1, path.size - (sizeof place - 1));
+	unsigned kind = phone_wallet_at(path);
+	if (!kind) return false;
+	size_t         size = strlen(places[kind]);
+	struct span    rest = span_of(path.at + size, path.size - size);
 	const uint8_t *end = rest.size ? memchr(rest.at, '/', rest.size) : NULL;
 	return end && account_id_read(span_of(rest.at, (size_t)(end - rest.at)), account);
 }

@@ -3,11 +3,13 @@
 #include "schemas/ids.h"
 #include "schemas/json.h"
 #include "schemas/limits.h"
+#include "schemas/wallet/kind.h"
 
-/* The parts of what a phone sends to the web service of Apple's wallet. Pure: strangers send them too. */
+/* The parts of what a phone sends to the web service of Apple's wallet, and Google to the paths of its own. Pure: strangers send them too. */
 
-/* Is it the web service's? */
-bool phone_is_at(struct span path);
+/* The wallet, enum wallet_kind, whose phones or servers call such a path; 0: none. */
+unsigned phone_wallet_at(struct span path);
+bool     phone_is_at(struct span path); /* is there one? */
 /* The account in such a path. False: there is none. */
 bool phone_account_of(struct span path, struct account_id *account);
 

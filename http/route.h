@@ -18,6 +18,7 @@ enum answer_kind {
 	ANSWER_PAGE,
 	ANSWER_IMAGE,
 	ANSWER_PACKAGE,
+	ANSWER_LINK,
 	ANSWER_PHONE
 };
 

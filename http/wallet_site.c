@@ -6,8 +6,11 @@
 #include "http/badges.h"
 #include "http/no_route.h"
 #include "schemas/api/wallet.h"
+#include "schemas/wallet/icon.h"
 
 static const char robots_path[] = "/robots.txt", root[] = "/wallet/", badges[] = "/wallet/badges/";
+static const char logo_path[] =
+    "/wallet/logo.png"; /* of classes at Google without one of their own: schemas/wallet/google_pass.c */
 
 static bool begins(struct span path, const char *with)
 {
@@ -58,12 +61,19 @@ static void answer_badge(struct exchange *exchange, struct span badge)
 	answer_text(exchange, 200, "image/svg+xml", badge);
 }
 
+static void answer_logo(struct exchange *exchange)
+{
+	answer_header(exchange, "Cache-Control", span_str("public, max-age=86400"));
+	answer_text(exchange, 200, "image/png", wallet_icons[WALLET_ICONS - 1].png);
+}
+
 /* The answer, given which wallets this server has. */
 static void answer(struct exchange *exchange, unsigned kinds)
 {
 	struct span badge = badge_at(exchange);
 	bool        robots = is_robots(exchange) && kinds & WALLET_BIT(WALLET_GOOGLE);
-	enum err    err = robots || (kinds && badge.size) ? OK : ERR_ROUTE_NOT_FOUND;
+	bool        logo = span_is(exchange->path, logo_path) && kinds & WALLET_BIT(WALLET_GOOGLE);
+	enum err    err = robots || logo || (kinds && badge.size) ? OK : ERR_ROUTE_NOT_FOUND;
 	bool gets = h2o_memis(exchange->req->method.base, exchange->req->method.len, H2O_STRLIT("GET"));
 	if (!err && !gets && !exchange->without_body) {
 		exchange->allow = 1u << METHOD_GET;
@@ -76,6 +86,8 @@ static void answer(struct exchange *exchange, unsigned kinds)
 		no_route_answer(exchange, err);
 	else if (robots)
 		answer_robots(exchange);
+	else if (logo)
+		answer_logo(exchange);
 	else
 		answer_badge(exchange, badge);
 }
@@ -118,7 +130,8 @@ static void on_kinds(struct pending *pending, const struct reply *reply)
 void wallet_site_begin(struct exchange *exchange)
 {
 	unsigned kinds = wallet_kinds_known(exchange);
-	unsigned wanted = is_robots(exchange) ? WALLET_BIT(WALLET_GOOGLE) : WALLET_BITS_ALL;
+	bool     is_googles = is_robots(exchange) || span_is(exchange->path, logo_path);
+	unsigned wanted = is_googles ? WALLET_BIT(WALLET_GOOGLE) : WALLET_BITS_ALL;
 	exchange->origin = span_of(NULL, 0); /* CORS covers the interface only */
 	if (kinds & wanted)
 		answer(exchange, kinds);

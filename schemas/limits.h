@@ -165,23 +165,26 @@ enum {
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
 	PUSHES_PER_CALL_MAX = 24,  /* passes in wallets leased, and reported, by one command */
 	PUSH_NOTES_PER_CALL_MAX =
-	    8,                     /* phones that are gone, and complaints about credentials, in one report */
-	LEASES_MAX = 4096,         /* leases at once, over all shards; more wait in their queues */
-	HANDED_BODY_BYTES = 65536, /* payloads sent along with leases, in bytes; others are requested */
-	HANDED_FRESH_MS = 100,     /* age up to which such a payload is current; an older one is requested */
-	LEASE_MS = 25000,          /* of real time; an attempt not reported by then has failed */
-	LEASE_ASK_MS = 10000,      /* duration of the timer's long poll for due deliveries */
-	LEASE_ANSWER_MS = 2000,    /* it is answered empty this long before its end */
-	LANE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint responds quickly */
-	LANE_NEW_MAX = 2,          /* of one without any result yet */
-	LANE_RECENT_MS = 1000,     /* leases of such lanes are spread evenly: a lease is recent this long, */
-	LANE_RECENT_MIN = 8,       /* and so many may be recent, or by their share and EGRESS_ATTEMPT_MS */
-	LANE_DOUBTFUL_MAX = 2,     /* of one that did not respond in time */
-	LANE_SLOW_MAX = 16,        /* of one that responds, but takes longer than EGRESS_SLOW_MS */
-	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one pass over the queue */
-	LANE_TURN_MAX = 8,         /* leases of one subscription before others' turn */
-	LINES_KEPT_MAX = 100000,   /* idle subscriptions remembered, a shard's */
-	LANE_HOLD_MS = 1000,       /* wait of a subscription whose attempt could not be made */
+	    8,                    /* phones that are gone, and complaints about credentials, in one report */
+	GOOGLE_JOBS_MAX = 16,     /* passes in Google's wallet leased, and reported, by one command */
+	GOOGLE_TICKET_BYTES = 53, /* of WALLET_GOOGLE_CHECK */
+	GOOGLE_KEYS_BYTES_MAX = 1500, /* Google's root keys, as JSON */
+	LEASES_MAX = 4096,            /* leases at once, over all shards; more wait in their queues */
+	HANDED_BODY_BYTES = 65536,    /* payloads sent along with leases, in bytes; others are requested */
+	HANDED_FRESH_MS = 100,   /* age up to which such a payload is current; an older one is requested */
+	LEASE_MS = 25000,        /* of real time; an attempt not reported by then has failed */
+	LEASE_ASK_MS = 10000,    /* duration of the timer's long poll for due deliveries */
+	LEASE_ANSWER_MS = 2000,  /* it is answered empty this long before its end */
+	LANE_SOUND_MAX = 64,     /* leases of one subscription whose endpoint responds quickly */
+	LANE_NEW_MAX = 2,        /* of one without any result yet */
+	LANE_RECENT_MS = 1000,   /* leases of such lanes are spread evenly: a lease is recent this long, */
+	LANE_RECENT_MIN = 8,     /* and so many may be recent, or by their share and EGRESS_ATTEMPT_MS */
+	LANE_DOUBTFUL_MAX = 2,   /* of one that did not respond in time */
+	LANE_SLOW_MAX = 16,      /* of one that responds, but takes longer than EGRESS_SLOW_MS */
+	LINES_WOKEN_MAX = 256,   /* subscriptions that become ready in one pass over the queue */
+	LANE_TURN_MAX = 8,       /* leases of one subscription before others' turn */
+	LINES_KEPT_MAX = 100000, /* idle subscriptions remembered, a shard's */
+	LANE_HOLD_MS = 1000,     /* wait of a subscription whose attempt could not be made */
 
 	/* Issuance */
 	ISSUANCE_WAIT_MS =

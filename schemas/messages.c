@@ -5,6 +5,7 @@
 #include "schemas/delivery.h"
 #include "schemas/err.h"
 #include "schemas/fields.h"
+#include "schemas/wallet/google_job.h"
 #include "schemas/wallet/push.h"
 #include "schemas/wallet/shape.h"
 

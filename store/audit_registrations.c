@@ -8,6 +8,7 @@
 #include "store/registration.h"
 #include "store/notification.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
 /* A phone may keep a pass that has ended for a while. */
@@ -80,6 +81,30 @@ static enum err audit_devices(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static enum err judge_google(struct auditor *auditor, const struct wallet_google *row)
+{
+	if (row->pass_number >= auditor->pass_count) {
+		audit_fault(auditor, TABLE_WALLET_GOOGLE, "pass %u does not exist", row->pass_number);
+		return OK;
+	}
+	auditor->passes[row->pass_number].is_at_google = row->state == WALLET_GOOGLE_SAVED;
+	return audit_erased(auditor, TABLE_WALLET_GOOGLE, row->pass_number);
+}
+
+static enum err audit_google(struct auditor *auditor)
+{
+	struct audit_rows    rows = {.table = TABLE_WALLET_GOOGLE};
+	struct wallet_google row;
+	enum err             err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (wallet_google_row_read(rows.rest, rows.value, &row))
+			audit_fault(auditor, TABLE_WALLET_GOOGLE, "a row of a wrong form");
+		else if ((err = judge_google(auditor, &row)))
+			return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 static void judge_due(struct auditor *auditor, const struct wallet_due *row)
 {
 	bool is_of_pass = row->kind == WALLET_DUE_REMOVAL || row->kind == WALLET_DUE_PUSH ||
@@ -89,7 +114,7 @@ static void judge_due(struct auditor *auditor, const struct wallet_due *row)
 	if (row->kind != WALLET_DUE_REMOVAL || row->number >= auditor->pass_count) return;
 	struct pass_seen *pass = &auditor->passes[row->number];
 	pass->is_removal_due = true;
-	if (!(pass->hot_flags & HOT_BY_WALLET) || pass->phones)
+	if (!(pass->hot_flags & HOT_BY_WALLET) || pass->phones || pass->is_at_google)
 		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row->number);
 }
 
@@ -145,6 +170,7 @@ enum err audit_registrations(struct auditor *auditor)
 {
 	enum err err = audit_phones(auditor);
 	if (!err) err = audit_devices(auditor);
+	if (!err) err = audit_google(auditor);
 	if (!err) err = audit_due(auditor);
 	if (!err) err = audit_messages(auditor);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
@@ -152,7 +178,7 @@ enum err audit_registrations(struct auditor *auditor)
 		if (!(pass->hot_flags & HOT_BY_WALLET)) continue;
 		if (pass->hot_status != PASS_ACTIVE)
 			audit_fault(auditor, TABLE_HOT, "pass %zu: in a wallet, and not active", i);
-		else if (!pass->phones && !pass->is_removal_due)
+		else if (!pass->phones && !pass->is_at_google && !pass->is_removal_due)
 			audit_fault(auditor, TABLE_HOT, "pass %zu: active in a wallet, and no phone has it",
 			            i);
 	}

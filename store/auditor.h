@@ -25,7 +25,8 @@ struct pass_seen {
 	bool     has_body, has_id, has_name, has_long_text;
 	uint32_t phones; /* that have it */
 	bool     is_removal_due;
-	bool     is_blank; /* its body has no data of the holder, except perhaps the id */
+	bool     is_at_google; /* saved in its wallet */
+	bool     is_blank;     /* its body has no data of the holder, except perhaps the id */
 };
 
 /* A version of a reward, and how many entitlements were assigned from it. */

@@ -4,6 +4,7 @@
 #include "store/registration.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
 static struct span rest_of(struct span key)
@@ -74,5 +75,17 @@ bool dump_wallet_message(struct buffer *out, struct span key, struct span value)
 	if (wallet_message_read(rest_of(key), value, &row)) return false;
 	dump_count(out, "notification", row.notification);
 	dump_count(out, "flags", row.flags);
+	return true;
+}
+
+bool dump_wallet_google(struct buffer *out, struct span key, struct span value)
+{
+	struct wallet_google row;
+	if (wallet_google_row_read(rest_of(key), value, &row)) return false;
+	dump_count(out, "state", row.state);
+	dump_count(out, "issuer", row.issuer);
+	dump_count(out, "callback_ms", (uint64_t)row.callback_ms);
+	dump_count(out, "message", row.message);
+	dump_time(out, "notice", row.notices[WALLET_GOOGLE_NOTICES - 1]);
 	return true;
 }

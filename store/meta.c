@@ -88,3 +88,16 @@ enum err wallets_put(struct view *view, unsigned kinds)
 	uint8_t value = (uint8_t)kinds;
 	return write_put(view_writes(view), TABLE_META, wallets, span_of(&value, 1));
 }
+
+static const struct span google_keys = {(const uint8_t *)"google_keys", 11};
+
+enum err google_keys_get(struct view *view, struct span *keys)
+{
+	return view_get(view, TABLE_META, google_keys, keys);
+}
+
+enum err google_keys_put(struct view *view, struct span keys)
+{
+	if (keys.size > GOOGLE_KEYS_BYTES_MAX) return ERR_TOO_LARGE;
+	return write_put(view_writes(view), TABLE_META, google_keys, keys);
+}

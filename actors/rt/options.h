@@ -25,6 +25,8 @@ struct options {
 	const char *access_log;             /* a file, - for stderr; NULL: none */
 	const char *wallet_badges;          /* a folder; NULL: none */
 	const char *wallet_apns;            /* HOST:PORT */
+	const char *wallet_google;          /* URL without a slash at its end; NULL: Google's own */
+	const char *wallet_google_keys;     /* URL */
 	const char *cors_origins[OPTION_LIST_MAX];
 	const char *egress_allow[OPTION_LIST_MAX];
 	unsigned    cors_origin_count, egress_allow_count;

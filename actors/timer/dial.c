@@ -192,11 +192,11 @@ static CURLcode prepare(struct attempt *attempt)
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, left_ms > 0 ? left_ms : 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt->headers);
 	curl_easy_setopt(easy, CURLOPT_RESOLVE, attempt->addresses);
-	if (attempt->is_fetch) {
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, attempt->method);
+	curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, attempt->is_fetch ? (long)EGRESS_FETCH_BYTES_MAX : 0L);
+	if (attempt->is_fetch && !attempt->method) {
 		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, (long)EGRESS_FETCH_BYTES_MAX);
 	} else {
-		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 0L);
 		/* Borrowed. Head and body of a small request leave in one piece, which a body callback would
 		 * split. */
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)attempt->body_size);
@@ -234,6 +234,7 @@ void dial_pause(struct attempt *attempt)
 		/* In the middle of a response this closes the connection. */
 		curl_multi_remove_handle(egress->multi, attempt->easy);
 		curl_easy_setopt(attempt->easy, CURLOPT_HTTPHEADER, NULL);
+		curl_easy_setopt(attempt->easy, CURLOPT_CUSTOMREQUEST, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_POSTFIELDS, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_RESOLVE, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_ERRORBUFFER, NULL);

@@ -121,6 +121,7 @@ static enum err copy_request(struct attempt *attempt, const struct egress_reques
 	if (request->body.size) memcpy(attempt->body, request->body.at, request->body.size);
 	attempt->body_size = request->body.size;
 	attempt->is_fetch = request->is_fetch;
+	attempt->method = request->method;
 	attempt->is_plain = url->is_plain;
 	attempt->user = request->user;
 	return OK;

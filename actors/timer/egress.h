@@ -48,7 +48,7 @@ must_check enum err egress_trust(struct egress *egress, struct span ca);
 /* Open and waiting requests end without a `done`. NULL is fine. */
 void egress_close(struct egress **egress);
 
-/* A POST of `body`, done at the head of the response; or a GET for a response's body. `headers` are whole lines ("Name:
+/* A POST of `body`, done at the head of the response; or a fetch, done with the whole response: a GET, or `method` with `body`. `headers` are whole lines ("Name:
  * value") without line end; Host, Content-Length and User-Agent are set here. Everything is copied. */
 struct egress_request {
 	struct account_id  owner;
@@ -56,6 +56,7 @@ struct egress_request {
 	const char *const *headers;
 	unsigned           header_count;
 	bool               is_fetch;
+	const char        *method; /* static; of a fetch that sends `body`: POST or PATCH; NULL: GET */
 	struct span        body;
 	void              *user;
 };

@@ -32,6 +32,7 @@ struct attempt {
 	struct curl_slist *headers, *addresses;
 	uint8_t           *body;
 	size_t             body_size;
+	const char        *method;             /* NULL: POST, or GET of a fetch */
 	bool               is_fetch, is_plain; /* plain: http, not https */
 	bool               is_doubtful;        /* its endpoint was doubtful when it began */
 	mono_us            due;                /* when its state has lasted too long */

@@ -9,7 +9,7 @@
 
 bool is_spent(const struct attempt *attempt)
 {
-	return !attempt->is_fetch && attempt_has_sent(attempt);
+	return (!attempt->is_fetch || attempt->method) && attempt_has_sent(attempt);
 }
 
 static bool is_of_beginning(CURLcode code)

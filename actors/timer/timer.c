@@ -10,6 +10,7 @@
 #include "actors/timer/fetch.h"
 #include "actors/timer/notify.h"
 #include "actors/timer/own.h"
+#include "actors/timer/googling.h"
 #include "actors/timer/pushing.h"
 #include "actors/timer/shaping.h"
 #include "schemas/api/system.h"
@@ -30,6 +31,7 @@ struct timer {
 	struct fetching     *fetches[SHARDS_MAX];
 	struct notify       *notices[SHARDS_MAX];
 	struct pushing      *pushings[SHARDS_MAX];
+	struct googling     *googlings[SHARDS_MAX];
 	struct shaping      *shapings[SHARDS_MAX];
 	struct shaper       *shaper;
 	uint32_t             fetches_in_hand;
@@ -39,6 +41,7 @@ struct timer {
 	struct frame_out     answers; /* to the current frame; kept for its memory */
 	struct egress       *egress;
 	struct apns         *apns;
+	struct google       *google;
 	uint8_t              wallet_key[SECRET_KEY_BYTES]; /* opens credentials */
 	bool                 lacks_roots;
 	bool                 has_news; /* egress ended something in this turn */
@@ -187,6 +190,13 @@ static enum err open_shard(struct timer *timer, const struct options *options, u
 	                                  .places = PUSHES_IN_HAND_MAX / options->shards,
 	                                  .key = timer->wallet_key};
 	if ((err = pushing_open(&timer->pushings[shard], &pushing))) return err;
+	struct googling_options googling = {.rpc = rpc,
+	                                    .google = timer->google,
+	                                    .egress = timer->egress,
+	                                    .instance = timer->instance,
+	                                    .key = timer->wallet_key,
+	                                    .keys_url = options->wallet_google_keys};
+	if ((err = googling_open(&timer->googlings[shard], &googling))) return err;
 	if ((err = shaping_open(&timer->shapings[shard], rpc, timer->shaper))) return err;
 	if ((err = loop_watch(&timer->loop, rpc_fd(rpc)))) return err;
 	return loop_watch(&timer->loop, rpc_link_fd(rpc));
@@ -225,6 +235,8 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	if ((err = open_egress(timer))) return err;
 	if ((err = take_key(timer))) return err;
 	if ((err = open_apns(timer, options))) return err;
+	const struct google_options google = {.egress = timer->egress, .api = options->wallet_google};
+	if ((err = google_open(&timer->google, &google))) return err;
 	if ((err = shaper_open(&timer->shaper))) return err;
 	if ((err = loop_watch(&timer->loop, shaper_fd(timer->shaper)))) return err;
 	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX && !err; shard++)
@@ -241,10 +253,12 @@ static void timer_close(struct timer *timer)
 		notify_close(&timer->notices[shard]);
 		shaping_close(&timer->shapings[shard]);
 		pushing_close(&timer->pushings[shard]);
+		googling_close(&timer->googlings[shard]);
 		rpc_close(&timer->shards[shard]);
 	}
 	buffer_free(&timer->answers.bytes);
 	apns_close(&timer->apns);
+	google_close(&timer->google);
 	egress_close(&timer->egress);
 	explicit_bzero(timer->wallet_key, sizeof timer->wallet_key);
 	loop_close(&timer->loop);
@@ -290,6 +304,7 @@ static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 	if (!timer->is_mute) {
 		shorten(wait, deliver_turn(timer->deliveries[shard], now));
 		shorten(wait, pushing_turn(timer->pushings[shard], now));
+		shorten(wait, googling_turn(timer->googlings[shard], now));
 	}
 	rpc_flush(timer->shards[shard], now);
 	return rpc_waiting(timer->shards[shard]);
@@ -311,6 +326,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 	}
 	timer->has_news = false;
 	now = time_mono(); /* so that nothing is sent for a lease that has expired meanwhile */
+	if (!timer->is_mute) shorten(&wait, google_turn(timer->google, now));
 	shorten(&wait, egress_turn(timer->egress, now));
 	shorten(&wait, apns_turn(timer->apns, now));
 	timer->has_news |= apns_has_news(timer->apns);
@@ -351,6 +367,7 @@ static void drain(struct timer *timer)
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		deliver_stop(timer->deliveries[shard]);
 		pushing_stop(timer->pushings[shard]);
+		googling_stop(timer->googlings[shard]);
 	}
 	turn_until_idle(timer, DRAIN_MS);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)

@@ -4,6 +4,7 @@
 
 #include "schemas/colour.h"
 #include "schemas/wallet/pass_field.h"
+#include "schemas/wallet/pass_parts.h"
 
 #include <stdio.h>
 
@@ -11,8 +12,7 @@ static const char message_key[] = "stampede.message";
 
 struct writer {
 	const struct wallet_pass *pass;
-	const struct json        *appearance;                  /* NULL: none */
-	const struct json        *values[TEMPLATE_FIELDS_MAX]; /* of `visible`, by field; NULL: none */
+	struct pass_parts         parts;
 	struct buffer            *out;
 };
 
@@ -29,17 +29,6 @@ static void put_text(struct buffer *out, const char *key, struct span text)
 {
 	put_key(out, key);
 	json_quote(text, out);
-}
-
-static struct span first_of(struct span a, struct span b)
-{
-	return a.size ? a : b;
-}
-
-static struct span own(const struct writer *writer, const char *key)
-{
-	const struct json *value = writer->appearance ? json_member(writer->appearance, key) : NULL;
-	return value && value->kind == JSON_STRING ? value->text : span_of(NULL, 0);
 }
 
 static unsigned channel(struct span colour, unsigned index)
@@ -67,28 +56,21 @@ static void put_head(const struct writer *writer)
 	const struct wallet_pass     *pass = writer->pass;
 	const struct wallet_settings *settings = pass->settings;
 	struct buffer                *out = writer->out;
-	struct span                   title = first_of(pass->template->title, pass->template->name);
 	buffer_text(out, "{\"formatVersion\":1");
 	put_text(out, "passTypeIdentifier", pass->pass_type);
 	put_text(out, "teamIdentifier", pass->team);
 	put_text(out, "serialNumber", pass->serial);
-	put_text(out, "organizationName", first_of(settings->organization, pass->account_name));
-	put_text(out, "description", first_of(settings->description, pass->template->name));
-	put_text(out, "logoText", first_of(own(writer, "title"), first_of(settings->logo_text, title)));
-}
-
-static struct span background(const struct writer *writer)
-{
-	struct span colour = first_of(own(writer, "background_color"),
-	                              writer->pass->template->background_color);
-	return is_colour(colour) ? colour : span_of(NULL, 0);
+	put_text(out, "organizationName", pass_parts_organization(&writer->parts));
+	put_text(out, "description",
+	         settings->description.size ? settings->description : pass->template->name);
+	put_text(out, "logoText", pass_parts_title(&writer->parts));
 }
 
 /* Without a background nothing is known about the other colours' contrast: the phone takes its own. */
 static void put_colours(const struct writer *writer)
 {
 	const struct wallet_settings *settings = writer->pass->settings;
-	struct span                   behind = background(writer), ink = settings->foreground_color;
+	struct span behind = pass_parts_background(&writer->parts), ink = settings->foreground_color;
 	if (!behind.size) return;
 	if (!ink.size) ink = span_str(strcmp(colour_ink(behind), "#fff") ? "#000000" : "#ffffff");
 	put_colour(writer->out, "backgroundColor", behind);
@@ -141,7 +123,8 @@ static void put_barcode(const struct writer *writer)
 static void put_moment(const struct writer *writer, const char *key, struct span field_key)
 {
 	const struct template_field *field = template_field(writer->pass->template, field_key);
-	const struct json *value = field ? writer->values[field - writer->pass->template->fields] : NULL;
+	const struct json *value = field ? writer->parts.values[field - writer->pass->template->fields]
+	                                 : NULL;
 	char               text[PASS_DATE_TEXT];
 	bool               is_day;
 	if (value && value->kind == JSON_STRING && pass_date_text(value->text, text, &is_day))
@@ -186,7 +169,7 @@ static bool put_field(const struct writer *writer, unsigned index, enum wallet_p
 {
 	const struct template_field *field = &writer->pass->template->fields[index];
 	struct pass_field            shown = {
-	               .field = field, .value = writer->values[index], .is_back = place == WALLET_BACK};
+	               .field = field, .value = writer->parts.values[index], .is_back = place == WALLET_BACK};
 	struct json counter = {.kind = JSON_NUMBER};
 	char        digits[24];
 	if (field == writer->pass->template->counter) {
@@ -263,34 +246,10 @@ static void put_fields(const struct writer *writer)
 
 /* ---- the whole ---- */
 
-static enum err read_object(struct span text, struct arena *arena, const struct json **object)
-{
-	struct json *json;
-	*object = NULL;
-	if (!text.size) return OK;
-	enum err err = json_parse(text, arena, &json);
-	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
-	*object = json;
-	return json->kind == JSON_OBJECT ? OK : ERR_DAMAGED;
-}
-
-static enum err writer_begin(struct writer *writer, struct arena *arena)
-{
-	const struct wallet_pass *pass = writer->pass;
-	const struct json        *visible;
-	enum err                  err = read_object(pass->visible, arena, &visible);
-	if (!err) err = read_object(pass->appearance, arena, &writer->appearance);
-	for (const struct json *value = err || !visible ? NULL : visible->child; value; value = value->next) {
-		const struct template_field *field = template_field(pass->template, value->key);
-		if (field) writer->values[field - pass->template->fields] = value;
-	}
-	return err;
-}
-
 enum err wallet_pass_json(const struct wallet_pass *pass, struct arena *arena, struct buffer *out)
 {
 	struct writer writer = {.pass = pass, .out = out};
-	enum err      err = writer_begin(&writer, arena);
+	enum err      err = pass_parts_read(pass, arena, &writer.parts);
 	if (err) return err;
 	put_head(&writer);
 	put_colours(&writer);
@@ -324,10 +283,11 @@ enum err wallet_pass_warn(const struct wallet_pass *pass, struct arena     *aren
 {
 	struct writer                 writer = {.pass = pass};
 	const struct wallet_settings *settings = pass->settings;
-	enum err                      err = writer_begin(&writer, arena);
+	enum err                      err = pass_parts_read(pass, arena, &writer.parts);
 	if (err) return err;
 	warn_places(pass, warn, user);
-	if (!background(&writer).size && (settings->foreground_color.size || settings->label_color.size))
+	if (!pass_parts_background(&writer.parts).size &&
+	    (settings->foreground_color.size || settings->label_color.size))
 		warn(user, "The colours are left out: there is no background_color.");
 	if (pass->template->qr && settings->barcode == WALLET_CODE128 && !is_ascii(pass->pass_id))
 		warn(user, "The barcode may not be readable: code128 is for ASCII, and the pass_id has other "

@@ -36,6 +36,7 @@
 #include "store/text.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
 static struct scratch          s;
@@ -353,11 +354,6 @@ static void check_template_state(struct span bytes)
 	must(again.state == use.state && again.passes == use.passes && again.installed == use.installed);
 }
 
-static void check_wallet_credential(struct span bytes)
-{
-	wallet_check_credential(bytes);
-}
-
 static void check_registration(struct span bytes)
 {
 	wallet_check_registration(&s, account, bytes);
@@ -371,6 +367,11 @@ static void check_wallet_due(struct span bytes)
 static void check_wallet_message(struct span bytes)
 {
 	wallet_check_message(&s, account, bytes);
+}
+
+static void check_wallet_google(struct span bytes)
+{
+	wallet_check_google(&s, account, bytes);
 }
 
 static void check_body(struct span bytes)
@@ -482,8 +483,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_rule, check_reward, check_entitlement, check_redemption, check_scans,
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
-	    check_wallet_credential, check_template, check_shapes, check_registration, check_wallet_due,
-	    check_wallet_message,
+	    wallet_check_credential, check_template, check_shapes, check_registration, check_wallet_due,
+	    check_wallet_message, check_wallet_google,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -4,6 +4,7 @@
 #include "store/registration.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -70,4 +71,19 @@ void wallet_check_message(struct scratch *s, struct account_id account, struct s
 	must(wallet_message_get(s->view, account, &again) == OK);
 	must(again.notification == row.notification && again.flags == row.flags &&
 	     again.sent.v == row.sent.v);
+}
+
+void wallet_check_google(struct scratch *s, struct account_id account, struct span bytes)
+{
+	struct supply        supply = {bytes};
+	struct span          key = supply_bytes(&supply, 4); /* behind the account */
+	struct wallet_google row, again;
+	enum err             err = wallet_google_row_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(wallet_google_row_put(s->view, account, &row) == OK &&
+	     wallet_google_row_get(s->view, account, &again) == OK);
+	must(again.state == row.state && again.issuer == row.issuer && again.callback_ms == row.callback_ms);
+	must(again.message == row.message && again.notices[0].v == row.notices[0].v);
 }

@@ -1,5 +1,5 @@
 """The routes of schemas/api/, for tests that must cover every route. Those below /v1 are the interface's. PAGES serve
-holders, who have no key; PHONES theirs (test_wallet_phones.py)."""
+holders, who have no key; PHONES theirs, and Google (test_wallet_phones.py, test_wallet_google.py)."""
 import re
 
 from harness import ROOT
@@ -22,7 +22,7 @@ class Route:
 
 ALL = [Route(*row) for noun in sorted((ROOT / "schemas" / "api").glob("*.def")) for row in ROW.findall(noun.read_text())]
 ROUTES = [route for route in ALL if route.path.startswith("/v1/")]
-PHONES = [route for route in ALL if route.path.startswith("/wallet/apple/")]
+PHONES = [route for route in ALL if route.path.startswith("/wallet/")]
 PAGES = [route for route in ALL if route not in ROUTES + PHONES]
 assert len(ROUTES) >= 7 and {route.path for route in PAGES} == {
-    "/p/{token}", "/p/{token}/{image}", "/p/{token}/pass.pkpass"}
+    "/p/{token}", "/p/{token}/{image}", "/p/{token}/pass.pkpass", "/p/{token}/google"}

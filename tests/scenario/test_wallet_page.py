@@ -65,11 +65,12 @@ def test_a_page_offers_the_wallets_of_the_reader(shop, apple, tmp_path):
     varies = "Accept, User-Agent"
     assert offered(shop, url, ANDROID) == (["wallet-apple"], varies)  # the only one that is on
     put_google(shop, apple, tmp_path)
-    for agent in (IPHONE, ANDROID, None):  # nothing answers at a link to Google's wallet
-        assert offered(shop, url, agent) == (["wallet-apple"], varies)
+    for agent, offers in ((IPHONE, ["wallet-apple"]), (ANDROID, ["wallet-google"]), (None, ["wallet-apple", "wallet-google"])):
+        assert offered(shop, url, agent) == (offers, varies)
     assert offered(shop, url, FACEBOOK) == (["wallet-browser"], varies)
     shop.set("--wallet", "google")
-    assert fetch(shop.client, url).body == before
+    for agent in (IPHONE, ANDROID, None):
+        assert offered(shop, url, agent) == (["wallet-google"], varies)
     shop.set("--wallet", "off")
     assert fetch(shop.client, url).body == before
     assert offered(shop, url, IPHONE) == ([], None)
@@ -82,7 +83,7 @@ def test_a_page_offers_the_wallets_of_the_reader(shop, apple, tmp_path):
     assert offered(shop, url, IPHONE) == (["wallet-apple"], varies)
     shop.service.expect_log("event=wallet-credential-ends")
     shop.service.cli("clock", "advance", "21d")
-    assert offered(shop, url, IPHONE) == ([], None)  # the certificate has ended
+    assert offered(shop, url, IPHONE) == (["wallet-google"], varies), "the certificate has ended"
 
 
 def test_badges_and_robots_exist_once_there_is_a_wallet(shop, apple, tmp_path):

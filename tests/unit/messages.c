@@ -81,11 +81,12 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 		const struct message_row *row = message_row(message);
 		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
 		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS ||
-		               message == MSG_WALLET_PACKAGE || message == MSG_WALLET_KIT;
-		/* The phones of holders show a token of the pass in place of a key. */
+		               message == MSG_WALLET_PACKAGE || message == MSG_WALLET_KIT ||
+		               message == MSG_WALLET_GOOGLE_LINK || message == MSG_WALLET_GOOGLE_CHECK;
+		/* The phones of holders show a token of the pass in place of a key, Google its signature. */
 		bool is_of_phone = message == MSG_WALLET_REGISTER || message == MSG_WALLET_UNREGISTER ||
 		                   message == MSG_WALLET_LIST || message == MSG_WALLET_PHONE_LOG ||
-		                   message == MSG_WALLET_PASS;
+		                   message == MSG_WALLET_PASS || message == MSG_WALLET_GOOGLE_EVENT;
 		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless || is_of_phone, "%s", row->name);
 		if (is_of_phone) cr_expect(row->works_suspended, "%s", row->name);
 		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);

@@ -92,7 +92,7 @@ Test(pushes, leases_end_with_their_timer_or_after_25_s)
 	cr_expect(is_push_due(0, 3), "a report of a lease that has ended does nothing");
 	old = leases[0];
 	pass_seconds(WORK_LEASE_S);
-	cr_expect(work_is_ready(work, now, mono));
+	cr_expect(work_is_ready(work, WORK_APPLE, now, mono));
 	cr_assert_eq(lease(24), 1);
 	report(&old, PUSH_DONE);
 	cr_expect(is_push_due(0, 3));

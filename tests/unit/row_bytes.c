@@ -10,6 +10,7 @@
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
 #include <criterion/criterion.h>
@@ -304,6 +305,27 @@ Test(row_bytes, shapes_of_images)
 	cr_assert_eq(image_shapes_del(s.view, account, image.hash), OK);
 	scratch_save(&s);
 	EXPECT_NONE(IMAGE_SHAPE);
+}
+
+Test(row_bytes, wallets_of_google)
+{
+	struct wallet_google row = {.pass_number = 0x01020304,
+	                            .state = WALLET_GOOGLE_GONE,
+	                            .issuer = 0x2122232425262728,
+	                            .callback_ms = late.v,
+	                            .message = 0x31323334,
+	                            .notices = {early, {0}, late}};
+	cr_assert_eq(wallet_google_row_put(s.view, account, &row), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_GOOGLE, ROW("\1\2\3\4", "\1\2\x28\x27\x26\x25\x24\x23\x22\x21" LATE
+	                                      "\x34\x33\x32\x31" EARLY "\0\0\0\0\0\0\0\0" LATE));
+	struct wallet_google got = {.pass_number = 1};
+	cr_assert_eq(wallet_google_row_from(s.view, account, &got), OK);
+	cr_expect_eq(got.pass_number, row.pass_number);
+	cr_expect_eq(wallet_google_row_next(s.view, account, &got), ERR_NOT_FOUND);
+	cr_assert_eq(wallet_google_row_del(s.view, account, row.pass_number), OK);
+	scratch_save(&s);
+	EXPECT_NONE(WALLET_GOOGLE);
 }
 
 Test(row_bytes, wallet_messages)

@@ -2,6 +2,7 @@
 #include "schemas/wallet/pass_json.h"
 
 #include "schemas/wallet/edited.h"
+#include "schemas/wallet/google_pass.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -332,4 +333,72 @@ Test(wallet_pass, warns_of_what_the_holder_would_miss)
 	pass.pass_id = span_str("\xc3\xa1");
 	cr_assert_eq(wallet_pass_warn(&pass, &arena, tell, NULL), OK);
 	cr_expect(strstr(told, "colours") && strstr(told, "code128") && strstr(told, "https"), "%s", told);
+}
+
+/* ---- Google ---- */
+
+static struct google_pass google;
+
+static const char *google_text(enum err (*write)(const struct google_pass *, struct arena *, struct buffer *))
+{
+	struct json *json;
+	google.pass = &pass;
+	google.issuer = span_str("3388000000012345678");
+	google.template_number = 7;
+	if (!google.public_url) google.public_url = "https://passes.example";
+	buffer_clear(&out);
+	cr_assert_eq(write(&google, &arena, &out), OK);
+	buffer_byte(&out, 0);
+	cr_assert_eq(json_parse(span_str((const char *)out.at), &arena, &json), OK, "%s",
+	             (const char *)out.at);
+	return (const char *)out.at;
+}
+
+#define OBJECT_HAS(text) cr_expect(strstr(google_text(google_object_json), text), "%s", (const char *)out.at)
+#define OBJECT_LACKS(text) \
+	cr_expect_not(strstr(google_text(google_object_json), text), "%s", (const char *)out.at)
+#define CLASS_HAS(text) cr_expect(strstr(google_text(google_class_json), text), "%s", (const char *)out.at)
+#define CLASS_LACKS(text) \
+	cr_expect_not(strstr(google_text(google_class_json), text), "%s", (const char *)out.at)
+
+Test(wallet_pass, at_google_is_a_loyalty_card)
+{
+	begin(CAFE "}");
+	pass.visible = span_str("{\"holder\":\"A\\\"da\",\"since\":\"2026-01-02\",\"site\":null}");
+	OBJECT_HAS(
+	    "{\"id\":\"3388000000012345678.K9ydpZdMjBaxniYsEXl2yg\",\"classId\":\"3388000000012345678.tpl_");
+	OBJECT_HAS("\"state\":\"ACTIVE\",\"accountId\":\"ada\",\"accountName\":\"A\\\"da\"");
+	OBJECT_HAS("\"loyaltyPoints\":{\"label\":\"Beans\",\"balance\":{\"int\":25}}");
+	OBJECT_HAS(
+	    "\"textModulesData\":[{\"id\":\"since\",\"header\":\"Member since\",\"body\":\"2026-01-02\"}]");
+	OBJECT_LACKS("notifyPreference");
+	CLASS_HAS("\"issuerName\":\"Demo cafe\"");
+	CLASS_HAS("\"reviewStatus\":\"UNDER_REVIEW\"");
+	CLASS_HAS("\"callbackOptions\":{\"url\":\"https://passes.example/wallet/google/acc_");
+	CLASS_LACKS("accountId");
+	pass.is_voided = true;
+	pass.balance = INT64_C(1) << 31;
+	OBJECT_HAS("\"state\":\"INACTIVE\"");
+	OBJECT_HAS("\"balance\":{\"string\":\"2147483648\"}");
+	pass.balance = -(INT64_C(1) << 31);
+	OBJECT_HAS("\"balance\":{\"int\":-2147483648}");
+	google.public_url = "http://passes.example";
+	CLASS_LACKS("callbackOptions");
+}
+
+Test(wallet_pass, at_google_may_notify_of_points)
+{
+	begin(CAFE ",\"wallet\":{\"google\":{\"notify_balance\":true}}}");
+	OBJECT_HAS("\"notifyPreference\":\"NOTIFY_ON_UPDATE\"");
+}
+
+Test(wallet_pass, at_google_damaged_data_are_an_error)
+{
+	begin(CAFE "}");
+	(void)google_text(google_object_json);
+	pass.visible = span_str("[]");
+	cr_expect_eq(google_object_json(&google, &arena, &out), ERR_DAMAGED);
+	pass.visible = span_str("{");
+	cr_expect_eq(google_object_json(&google, &arena, &out), ERR_DAMAGED);
+	cr_expect_eq(google_class_json(&google, &arena, &out), OK, "it shows nothing of the pass");
 }

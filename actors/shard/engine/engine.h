@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 /* Kinds of the timer's long polls: for due deliveries, and for due pushes to phones. */
-enum poll_kind { POLL_DELIVERIES, POLL_PUSHES, POLLS };
+enum poll_kind { POLL_DELIVERIES, POLL_PUSHES, POLL_GOOGLE, POLLS };
 
 /* The shard's engine. It reads frames, decides their calls one after the other, saves the writes, and lets an answer leave
  * only when everything it depends on is durable. The writer thread owns everything below. */

@@ -1,6 +1,6 @@
 /* What an erased pass leaves in other tables, removed in steps: cards, then the texts of redemptions, then those of
  * notifications, which are found by going through all that the account made while the pass lived, then its places in
- * audiences, which are found by going through all of these, then the phones that have it.
+ * audiences, which are found by going through all of these, then its places in wallets.
  * State of its row of CLEANUP: what is at hand u8 | number of the next notification u32 | what was looked at last: the
  * redemption, entitlement 16 | id 16, or then the audience, 16 | 0. */
 #include "actors/shard/pass/erase.h"
@@ -13,6 +13,7 @@
 #include "store/notification.h"
 #include "store/redemption.h"
 #include "store/registration.h"
+#include "store/wallet_google.h"
 
 enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, AUDIENCES, PHONES, END };
 enum { STATE_BYTES = 37, CARDS_MAX = BULK_WRITES_MAX / 4, TEXTS_MAX = BULK_WRITES_MAX / 3 };
@@ -134,10 +135,14 @@ static enum err clean_audiences(struct view *view, const struct cleanup *row, co
 
 static enum err clean_phones(struct view *view, const struct cleanup *row, struct at *at)
 {
-	bool     done;
-	enum err err = registrations_clean(view, row, &done);
-	if (!err && done) at->part = END;
-	return err;
+	struct wallet_google saved = {.pass_number = cleanup_number(row)};
+	bool                 done;
+	enum err             err = wallet_google_row_get(view, row->account, &saved);
+	if (err && err != ERR_NOT_FOUND) return err;
+	bool is_at_google = !err;
+	if ((err = registrations_clean(view, row, &done)) || !done) return err;
+	at->part = END;
+	return is_at_google ? wallet_google_row_del(view, row->account, saved.pass_number) : OK;
 }
 
 enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *done)

@@ -36,15 +36,18 @@ static enum err measure_images(struct request    *request, const struct template
 	return err;
 }
 
-/* Which wallets the page offers: Apple's, if it is switched on and its credential has not ended. There is no way into Google's
- * yet: nothing answers at the link that its button would have. */
+/* Which wallets the page offers: those that are switched on and whose credential has not ended. */
 static enum err list_wallets(struct request *request, struct pass_view *shown)
 {
-	struct wallet_credential credential;
-	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return OK;
-	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &credential);
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (!wallet_credential_ended(&credential, request->now)) shown->wallets = WALLET_BIT(WALLET_APPLE);
+	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
+		struct wallet_credential credential;
+		if (!wallet_is_on(&request->account->row, (enum wallet_kind)kind)) continue;
+		enum err err = wallet_credential_now(request->view, request->account->id,
+		                                     (enum wallet_kind)kind, &credential);
+		if (err && err != ERR_NOT_FOUND) return err;
+		if (!err && !wallet_credential_ended(&credential, request->now))
+			shown->wallets |= WALLET_BIT(kind);
+	}
 	return OK;
 }
 

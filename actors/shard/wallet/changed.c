@@ -1,6 +1,7 @@
 /* What a change of an active pass means for the wallets that have it. */
 #include "actors/shard/wallet/changed.h"
 
+#include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/states.h"
 #include "store/cleanup.h"
@@ -8,10 +9,9 @@
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
 
-/* Its phones are to be notified. A row that waits covers this change too, but gives way no more if it did. */
-static enum err notify_phones(struct request *request, const struct hot_at *pass)
+enum err wallet_changes_due(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind)
 {
-	struct wallet_due due = {.account = pass->account, .kind = WALLET_DUE_PUSH, .number = pass->number};
+	struct wallet_due due = {.account = pass->account, .kind = kind, .number = pass->number};
 	enum err          err = wallet_due_get(request->view, &due);
 	if (!err && due.flags & WALLET_DUE_IS_BULK) {
 		due.flags &= (uint8_t)~WALLET_DUE_IS_BULK;
@@ -58,8 +58,10 @@ enum err wallet_pass_changes(struct request *request, const struct hot_at *pass,
 	bool has_ended = after->status == PASS_DEACTIVATED && !(after->flags & HOT_ERASED);
 	if (pass->now.status != PASS_ACTIVE) return OK;
 	enum err err = after->status == PASS_ACTIVE ? OK : leave(request, pass, after);
-	bool     is_shown = after->status == PASS_ACTIVE || has_ended;
-	return !err && is_shown && wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE)
-	           ? notify_phones(request, pass)
-	           : err;
+	bool     is_saved, is_shown = after->status == PASS_ACTIVE || has_ended;
+	if (err || !is_shown) return err;
+	if (wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE))
+		err = wallet_changes_due(request, pass, WALLET_DUE_PUSH);
+	if (!err) err = google_is_saved(request, pass->account, pass->number, &is_saved);
+	return !err && is_saved ? wallet_changes_due(request, pass, WALLET_DUE_GOOGLE) : err;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include "actors/shard/command.h"
 #include "store/hot.h"
+#include "store/wallet_due.h"
 
 /* Service time in which phones may still have a pass that has ended. */
 enum { WALLET_ENDED_DAYS = 30 };
@@ -8,6 +9,11 @@ static inline wall_us wallet_ended_until(wall_us ended)
 {
 	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
 }
+
+/* Stages that phones, or Google, are to get a change (kind PUSH or GOOGLE). A row that waits covers it, but gives way no more if
+ * it did. */
+must_check enum err wallet_changes_due(struct request *request, const struct hot_at *pass,
+                                       enum wallet_due_kind kind);
 
 /* Stages what follows when a pass becomes `after`: the phones of an active one are to be notified. If it is active no more, no
  * removal is due, and phones lose one that has ended after WALLET_ENDED_DAYS. Clears flags of `after`. For pass_change() alone.

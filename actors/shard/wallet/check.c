@@ -119,7 +119,7 @@ static enum err check_apple(struct request *request, struct steps *steps)
 	return OK;
 }
 
-/* Nothing is asked of Google yet. */
+/* Nothing is asked of Google here. */
 static enum err check_google(struct request *request, struct steps *steps)
 {
 	struct wallet_credential row;

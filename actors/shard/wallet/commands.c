@@ -7,6 +7,7 @@
 #include "store/meta.h"
 #include "store/registration.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 
 /* WALLET_MARK, on every shard before the first credential of a kind is put on any: from then on this server has such wallets.
  * Until then it answers below /wallet/ as if it had none of these paths. Repeating it is harmless; nothing takes it back. */
@@ -36,7 +37,7 @@ static enum err pack_kind(struct request *request, enum wallet_kind kind, msgpac
 
 /* What phones have: active passes, and registrations; and what waits for them. */
 struct on_phones {
-	uint64_t passes, devices, pushes, updates;
+	uint64_t passes, saved, devices, pushes, updates;
 };
 
 static enum err count_phones(struct request *request, struct on_phones *on_phones)
@@ -52,6 +53,15 @@ static enum err count_phones(struct request *request, struct on_phones *on_phone
 			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 		on_phones->passes += pass.now.status == PASS_ACTIVE;
 	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err count_saved(struct request *request, uint64_t *count)
+{
+	struct wallet_google row = {.pass_number = 0};
+	enum err             err = wallet_google_row_from(request->view, request->account->id, &row);
+	for (*count = 0; !err; err = wallet_google_row_next(request->view, request->account->id, &row))
+		*count += row.state == WALLET_GOOGLE_SAVED;
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -74,7 +84,7 @@ static void pack_counts(const struct on_phones *on_phones, msgpack_packer *pk, s
 	map_key(pk, map, "installed");
 	msgpack_pack_map(pk, 2);
 	pack_count(pk, "apple", on_phones->passes);
-	pack_count(pk, "google", 0);
+	pack_count(pk, "google", on_phones->saved);
 	MEMBER_ALWAYS(devices, INTEGER, on_phones->devices);
 	map_key(pk, map, "waiting");
 	msgpack_pack_map(pk, 2);
@@ -95,6 +105,7 @@ enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 	map_key(pk, map, "google");
 	if (!err) err = pack_kind(request, WALLET_GOOGLE, pk, &last_error);
 	if (!err) err = count_phones(request, &on_phones);
+	if (!err) err = count_saved(request, &on_phones.saved);
 	if (!err) err = count_due(request, WALLET_DUE_PUSH, &on_phones.pushes);
 	if (!err) err = count_due(request, WALLET_DUE_GOOGLE, &on_phones.updates);
 	pack_counts(&on_phones, pk, map);

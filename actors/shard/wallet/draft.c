@@ -44,7 +44,7 @@ static void fill(const struct request *request, struct draft *draft, const struc
 	fill_service(request, draft);
 }
 
-enum err draft_begin(struct request *request, struct draft *draft)
+enum err draft_show(struct request *request, struct draft *draft)
 {
 	const struct wallet_settings *settings;
 	const struct account         *account = request->account;
@@ -54,8 +54,15 @@ enum err draft_begin(struct request *request, struct draft *draft)
 	if ((err = account_template_wallet(account, request->view, template, &draft->room, &settings)))
 		return err;
 	fill(request, draft, settings);
-	if ((err = wallet_announce(request, &draft->pass, &draft->shown))) return err;
-	const struct kit_wish wish = {draft->template, settings, &draft->body};
+	return OK;
+}
+
+enum err draft_begin(struct request *request, struct draft *draft)
+{
+	enum err err = draft_show(request, draft);
+	if (!err) err = wallet_announce(request, &draft->pass, &draft->shown);
+	if (err) return err;
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
 	return draft_kit_find(request, &wish, &draft->kit);
 }
 

@@ -18,6 +18,9 @@ struct draft {
 	char                     service_url[SERVICE_URL_TEXT];
 };
 
+/* Fills in what is shown, but for messages and announcements, which only Apple's package has. Any thread. Errors: as view.h. */
+must_check enum err draft_show(struct request *request, struct draft *draft);
+
 /* Fills in all but pass, body and credential, which are given. Errors: as view.h. */
 must_check enum err draft_begin(struct request *request, struct draft *draft);
 

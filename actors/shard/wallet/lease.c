@@ -228,8 +228,8 @@ static enum err fill(struct request *request, unsigned count, struct batch *batc
 	struct wallet_work *work = NULL;
 	enum err            err = OK;
 	if (request->work->probe.state == PROBE_WAITS && !(err = add_probe(request, batch))) count--;
-	while (!err && !is_full(batch, count) && !(err = work_turn(request->work, request->now, &work)) &&
-	       work) {
+	while (!err && !is_full(batch, count) &&
+	       !(err = work_turn(request->work, WORK_APPLE, request->now, &work)) && work) {
 		batch->taken[batch->taken_count++] = work;
 		err = take_one(request, work, batch);
 	}
@@ -265,7 +265,7 @@ enum err on_WALLET_LEASE(struct request *request, struct outcome *outcome)
 	mono_us      last = {request->call->deadline.v - LEASE_ANSWER_MS * US_PER_MS};
 	enum err     err = OK;
 	if (count) /* 0: the timer is stopping and withdraws its poll */
-		err = work_meet(request->work,
+		err = work_meet(request->work, WORK_APPLE,
 		                (uint64_t)arg_integer(&request->args[ARG_WALLET_LEASE_instance], 0),
 		                request->mono);
 	if (!err && count) err = fill(request, count, &batch);

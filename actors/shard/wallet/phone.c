@@ -2,6 +2,7 @@
 #include "actors/shard/wallet/phone.h"
 
 #include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/wallet/google.h"
 
 enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass)
 {
@@ -68,15 +69,32 @@ enum err phone_pass_removed(struct request *request, const struct hot_at *pass)
 	return err ? err : fan_out(request, EVENT_PASS_REMOVED, pass->number);
 }
 
-enum err phone_gives_up(struct request *request, const struct hot_at *pass, const struct registration *phone,
-                        bool is_last)
+enum err phone_removal_begin(struct request *request, const struct hot_at *pass)
 {
 	struct wallet_due due = {.account = pass->account,
 	                         .kind = WALLET_DUE_REMOVAL,
 	                         .number = pass->number,
 	                         .due = {request->now.v + WALLET_REMOVAL_S * US_PER_SEC}};
-	enum err          err = registration_del(request->view, pass->account, phone);
-	return !err && is_last && pass->now.flags & HOT_BY_WALLET ? wallet_due_put(request->view, &due) : err;
+	return wallet_due_put(request->view, &due);
+}
+
+enum err phone_removal_cancel(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_due due = {
+	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .number = pass->number};
+	enum err err = wallet_due_get(request->view, &due);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return wallet_due_del(request->view, &due);
+}
+
+enum err phone_gives_up(struct request *request, const struct hot_at *pass, const struct registration *phone,
+                        bool is_last)
+{
+	bool     is_saved;
+	enum err err = google_is_saved(request, pass->account, pass->number, &is_saved);
+	if (!err) err = registration_del(request->view, pass->account, phone);
+	bool begins = is_last && !is_saved && pass->now.flags & HOT_BY_WALLET;
+	return !err && begins ? phone_removal_begin(request, pass) : err;
 }
 
 enum err phone_forget_all(struct request *request, const struct hot_at *pass)
@@ -92,5 +110,5 @@ enum err phone_forget_all(struct request *request, const struct hot_at *pass)
 	err = OK;
 	for (unsigned i = 0; !err && i < count; i++)
 		err = registration_del(request->view, pass->account, &gone[i]);
-	return err;
+	return err ? err : google_forget(request, pass);
 }

@@ -31,5 +31,9 @@ must_check enum err phone_pass_removed(struct request *request, const struct hot
 must_check enum err phone_gives_up(struct request *request, const struct hot_at *pass,
                                    const struct registration *phone, bool is_last);
 
-/* Stages that no phone has the pass any more. A range read: before any staged write. */
+/* Stages that no wallet has the pass any more. A range read: before any staged write. */
 must_check enum err phone_forget_all(struct request *request, const struct hot_at *pass);
+
+/* Stages the time until the removal of a pass that no wallet has any more, and its end because one has it again. Point reads. */
+must_check enum err phone_removal_begin(struct request *request, const struct hot_at *pass);
+must_check enum err phone_removal_cancel(struct request *request, const struct hot_at *pass);

@@ -1,8 +1,9 @@
-/* wallet preview ACCOUNT PASS_ID: pass.json as it would go out now, what its holder would miss, and the package. It changes
+/* wallet preview ACCOUNT PASS_ID: pass.json and the Google object as they would go out now, what the holder would miss, and the package. It changes
  * nothing, and does not ask whether the holder may have the pass. */
 #include "actors/shard/wallet/draft.h"
 
 #include "schemas/api/wallet.h"
+#include "schemas/wallet/google_pass.h"
 
 enum { WARNINGS_MAX = 16 };
 
@@ -82,22 +83,40 @@ static enum err send_parts(struct outcome *outcome, struct span package)
 	return err;
 }
 
-static void pack_preview(struct outcome *outcome, struct span apple, const struct warnings *warnings)
+/* What the operator sees: JSON texts, of size 0: null. */
+struct shown {
+	struct buffer apple, class, object;
+};
+
+static void pack_json(msgpack_packer *pk, const struct buffer *json)
+{
+	json->size ? pack_bin(pk, buffer_span(json)) : (void)msgpack_pack_nil(pk);
+}
+
+static void pack_preview(struct outcome *outcome, const struct shown *shown, const struct warnings *warnings)
 {
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	msgpack_pack_map(&pk, 3);
 	pack_text(&pk, "apple");
-	apple.size ? pack_bin(&pk, apple) : (void)msgpack_pack_nil(&pk);
+	pack_json(&pk, &shown->apple);
 	pack_text(&pk, "google");
-	msgpack_pack_nil(&pk);
+	if (shown->object.size) {
+		msgpack_pack_map(&pk, 2);
+		pack_text(&pk, "class");
+		pack_json(&pk, &shown->class);
+		pack_text(&pk, "object");
+		pack_json(&pk, &shown->object);
+	} else {
+		msgpack_pack_nil(&pk);
+	}
 	pack_text(&pk, "warnings");
 	msgpack_pack_array(&pk, warnings->count);
 	buffer_append(outcome->payload, warnings->texts.at, warnings->texts.size);
 }
 
 /* Appends pass.json, and sends the package if it is wanted. */
-static enum err preview(struct request *request, struct outcome *outcome, struct draft *draft,
-                        struct buffer *pass_json)
+static enum err preview_apple(struct request *request, struct outcome *outcome, struct draft *draft,
+                              struct buffer *pass_json)
 {
 	struct package_own own;
 	struct buffer      package = {0};
@@ -110,26 +129,59 @@ static enum err preview(struct request *request, struct outcome *outcome, struct
 	return err;
 }
 
+static enum err preview_google(struct request *request, const struct draft *draft, struct span issuer,
+                               struct shown *shown)
+{
+	const struct google_pass google = {.pass = &draft->shown,
+	                                   .issuer = issuer,
+	                                   .account = request->account->id,
+	                                   .template_number = draft->pass.now.template,
+	                                   .public_url = request->facts->public_url};
+	enum err                 err = google_class_json(&google, view_arena(request->view), &shown->class);
+	return err ? err : google_object_json(&google, view_arena(request->view), &shown->object);
+}
+
+/* *has: a credential of that kind serves the account. */
+static enum err find_credential(struct request *request, enum wallet_kind kind, struct wallet_credential *row,
+                                bool *has)
+{
+	enum err err = wallet_credential_now(request->view, request->account->id, kind, row);
+	*has = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err preview(struct request *request, struct outcome *outcome, struct draft *draft,
+                        struct warnings *warnings, struct shown *shown)
+{
+	struct wallet_credential google;
+	bool                     has_apple, has_google;
+	/* Point reads; the texts of the one that is read first do not move. */
+	enum err err = find_credential(request, WALLET_GOOGLE, &google, &has_google);
+	if (!err) err = find_credential(request, WALLET_APPLE, &draft->credential, &has_apple);
+	if (err) return err;
+	if (!has_apple) warn(warnings, "No Apple credential serves the account.");
+	if (has_google && !wallet_is_on(&request->account->row, WALLET_GOOGLE))
+		warn(warnings, "The account's Google wallet is off.");
+	if ((has_apple || has_google) && (err = draft_begin(request, draft))) return err;
+	if (has_apple && !(err = warn_of_all(request, draft, warnings)))
+		err = preview_apple(request, outcome, draft, &shown->apple);
+	return !err && has_google ? preview_google(request, draft, google.name, shown) : err;
+}
+
 enum err on_WALLET_PREVIEW(struct request *request, struct outcome *outcome)
 {
-	struct draft    draft;
+	struct draft    draft = {.credential = {.number = 0}};
 	struct warnings warnings = {.count = 0};
-	struct buffer   pass_json = {0};
+	struct shown    shown = {.apple = {0}};
 	enum err        err = pass_find(request, arg_span(&request->args[ARG_WALLET_PREVIEW_pass_id]), false,
 	                                &draft.pass);
 	if (!err) err = pass_body(request, &draft.pass, &draft.body);
-	if (err) return err;
-	err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &draft.credential);
-	if (err == ERR_NOT_FOUND) {
-		warn(&warnings, "No Apple credential serves the account.");
-		err = OK;
-	} else if (!err && !(err = draft_begin(request, &draft)) &&
-	           !(err = warn_of_all(request, &draft, &warnings))) {
-		err = preview(request, outcome, &draft, &pass_json);
-	}
+	if (!err) err = preview(request, outcome, &draft, &warnings, &shown);
 	if (!err && warnings.texts.failed) err = ERR_NO_MEMORY;
-	if (!err) pack_preview(outcome, buffer_span(&pass_json), &warnings);
+	if (!err) pack_preview(outcome, &shown, &warnings);
 	buffer_free(&warnings.texts);
-	buffer_free(&pass_json);
+	buffer_free(&shown.apple);
+	buffer_free(&shown.class);
+	buffer_free(&shown.object);
 	return err;
 }

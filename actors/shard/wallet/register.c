@@ -59,20 +59,11 @@ static enum err limit_ended(struct request *request, const struct hot_at *pass)
 	return cleanup_put(request->view, &phones);
 }
 
-static enum err cancel_removal(struct request *request, const struct hot_at *pass)
-{
-	struct wallet_due due = {
-	    .account = pass->account, .kind = WALLET_DUE_REMOVAL, .number = pass->number};
-	enum err err = wallet_due_get(request->view, &due);
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	return wallet_due_del(request->view, &due);
-}
-
 /* What the registration makes of the pass. */
 static enum err note(struct request *request, const struct hot_at *pass)
 {
 	switch ((enum pass_status)pass->now.status) {
-	case PASS_ACTIVE: return cancel_removal(request, pass);
+	case PASS_ACTIVE: return phone_removal_cancel(request, pass);
 	case PASS_ISSUED:
 	case PASS_REMOVED: return phone_pass_installed(request, pass);
 	default: return limit_ended(request, pass);

@@ -2,16 +2,10 @@
  * up, then the results are staged. */
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/probe.h"
+#include "actors/shard/wallet/settle.h"
 #include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/push.h"
-#include "actors/rt/log.h"
-
-/* Until the next try, in seconds, by the tries that have failed. After the last one the next change starts a new row: phones look by
- * themselves about once a day. */
-static const int waits_s[] = {5, 30, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600};
-enum { TRIES_MAX = 1 + sizeof waits_s / sizeof *waits_s };
-enum { REST_FIRST_S = 60, REST_MOST_S = 3600 };
 
 _Static_assert(
     (int)PUSHES_PER_CALL_MAX + 4 * (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
@@ -111,27 +105,13 @@ static void count(struct request *request, unsigned fate, uint64_t more)
 	atomic_fetch_add_explicit(&request->pushes->fates[fate], more, memory_order_relaxed);
 }
 
-/* Has the pass changed since it was leased? */
-static enum err is_behind(struct request *request, const struct push_lease *lease, bool *behind)
-{
-	struct account *account;
-	struct hot_at   pass;
-	uint32_t        look;
-	wall_us         changed;
-	enum err        err = account_cached(request->accounts, request->view, lease->account, &account);
-	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &pass);
-	if (!err) err = account_template_look(account, request->view, pass.now.template, &look, &changed);
-	*behind = !err && (pass.now.ledger_head > lease->head || look > lease->look);
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-}
-
 static enum err settle_done(struct request *request, const struct push_lease *lease, wall_us left_until,
                             struct wallet_due *row)
 {
 	bool    behind;
 	int64_t late = request->now.v - row->since.v;
 	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
-	enum err err = is_behind(request, lease, &behind);
+	enum err err = settle_is_behind(request, lease, &behind);
 	if (err) return err;
 	row->tries = 0;
 	if (!behind && left_until.v) { /* the row keeps its age */
@@ -139,17 +119,7 @@ static enum err settle_done(struct request *request, const struct push_lease *le
 		return wallet_due_put(request->view, row);
 	}
 	if (!behind) return wallet_due_del(request->view, row);
-	row->due = request->now;
-	row->since.v = request->now.v - mono_since(request->mono, lease->leased).v;
-	return wallet_due_put(request->view, row);
-}
-
-static enum err settle_again(struct request *request, struct wallet_due *row)
-{
-	row->tries++;
-	if (row->tries >= TRIES_MAX) return wallet_due_del(request->view, row);
-	row->due.v = request->now.v + waits_s[row->tries - 1] * US_PER_SEC;
-	return wallet_due_put(request->view, row);
+	return settle_renew(request, lease, row);
 }
 
 static enum err settle(struct request *request, const struct push_report *report)
@@ -158,8 +128,7 @@ static enum err settle(struct request *request, const struct push_report *report
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
 	if (probe_end(&request->work->probe, report)) return OK;
-	const struct wallet_work *work = work_leased(request->work, lease->account, lease->pass_number,
-	                                             lease->token);
+	const struct wallet_work *work = work_leased(request->work, WORK_APPLE, lease);
 	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
@@ -175,54 +144,14 @@ static enum err settle(struct request *request, const struct push_report *report
 
 /* Credentials ----------------------------------------------------------------------------------------------- */
 
-static void log_rest(const struct wallet_credential *row, const char *reason)
-{
-	char account[ACCOUNT_ID_TEXT];
-	wallet_owner_text(row->account, account);
-	log_warn("wallet-credential-rests", "account=%s kind=%s seconds=%d reason=\"%s\"", account,
-	         wallet_kind_text(row->kind), (int)row->rest_s, reason);
-}
-
-static enum err note_complaint(struct request *request, const struct push_complaint *complaint)
-{
-	struct wallet_credential row;
-	enum err                 err = wallet_credential_get(request->view, complaint->account, WALLET_APPLE,
-	                                                     complaint->number, &row);
-	probe_complain(&request->work->probe, complaint);
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (row.generation != complaint->generation || row.put.v != complaint->put.v) return OK;
-	bool rests = wallet_credential_rests(&row, request->now);
-	bool is_known = span_is(row.last_error, complaint->reason);
-	if (complaint->kind != PUSH_WORKS) row.last_error = span_str(complaint->reason);
-	switch (complaint->kind) {
-	case PUSH_WORKS:
-		if (rests || (!row.rest_s && !row.last_error.size))
-			return OK; /* it was sent before the rest */
-		row.rests_until.v = row.rest_s = 0;
-		row.last_error = span_of(NULL, 0);
-		break;
-	case PUSH_RESTS:
-		if (rests) return OK;
-		row.rest_s = !row.rest_s                    ? REST_FIRST_S
-		             : row.rest_s > REST_MOST_S / 2 ? REST_MOST_S
-		                                            : 2 * row.rest_s;
-		row.rests_until.v = request->now.v + row.rest_s * US_PER_SEC;
-		log_rest(&row, complaint->reason);
-		break;
-	default:
-		if (is_known) return OK;
-		break;
-	}
-	return wallet_credential_put(request->view, &row);
-}
-
 static enum err note_complaints(struct request *request, struct span told)
 {
 	enum err err = told.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
 	for (size_t at = 0; !err && at < told.size; at += PUSH_COMPLAINT_BYTES) {
 		struct push_complaint complaint;
 		if (!push_complaint_read(told.at + at, &complaint)) return ERR_MALFORMED;
-		err = note_complaint(request, &complaint);
+		probe_complain(&request->work->probe, &complaint);
+		err = settle_complaint(request, WALLET_APPLE, &complaint);
 	}
 	return err;
 }

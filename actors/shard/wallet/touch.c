@@ -1,4 +1,4 @@
-/* wallet touch, and the steps in which the passes that are touched become due. Registrations are walked by the passes' numbers, and
+/* wallet touch, and the steps in which the passes that are touched become due. Passes on phones and at Google are walked by their numbers, and
  * the row keeps the number from which the next step goes on. */
 #include "actors/shard/wallet/touch.h"
 
@@ -12,9 +12,10 @@
 #include "store/registration.h"
 #include "store/template_row.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 
-_Static_assert((int)TOUCH_STEP_MAX + 1 <= (int)BULK_WRITES_MAX,
-               "a step writes a row for each pass and its own");
+_Static_assert(2 * (int)TOUCH_STEP_MAX + 1 <= (int)BULK_WRITES_MAX,
+               "a step writes two rows for each pass and its own");
 
 enum err wallet_touch_passes(struct request *request, uint32_t template)
 {
@@ -22,47 +23,84 @@ enum err wallet_touch_passes(struct request *request, uint32_t template)
 	                         .kind = WALLET_DUE_TOUCH,
 	                         .number = template,
 	                         .due = request->now};
-	return wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE) ? wallet_due_put(request->view, &row)
-	                                                             : OK;
+	return wallet_kinds_here(request) ? wallet_due_put(request->view, &row) : OK;
 }
 
 /* Steps ----------------------------------------------------------------------------------------------------- */
 
-/* Passes that phones have, in order. */
+/* Passes in wallets, in order. */
 struct walked {
 	unsigned count;
-	uint32_t numbers[TOUCH_STEP_MAX];
-	uint32_t next; /* where the next step goes on; 0: there are no more */
+	struct {
+		uint32_t number;
+		bool     has_phone, is_saved; /* in Apple's wallet, in Google's */
+	} of[TOUCH_STEP_MAX + 1];             /* with the one where the next step goes on */
 };
+
+/* Adds a pass in its place, if it is among the first. */
+static void add(struct walked *walked, unsigned count_max, uint32_t number, bool has_phone)
+{
+	unsigned at = walked->count;
+	while (at && walked->of[at - 1].number > number)
+		at--;
+	if (at && walked->of[at - 1].number == number)
+		at--;
+	else if (at > count_max)
+		return;
+	else {
+		unsigned last = walked->count > count_max ? count_max : walked->count;
+		memmove(&walked->of[at + 1], &walked->of[at], (last - at) * sizeof walked->of[0]);
+		walked->of[at].number = number;
+		walked->of[at].has_phone = walked->of[at].is_saved = false;
+		walked->count = last + 1;
+	}
+	walked->of[at].has_phone |= has_phone;
+	walked->of[at].is_saved |= !has_phone;
+}
+
+/* Is it full, and the number beyond the last of it? */
+static bool is_beyond(const struct walked *walked, unsigned count_max, uint32_t number)
+{
+	return walked->count > count_max && number > walked->of[count_max].number;
+}
 
 static enum err walk(struct request *request, uint32_t from, unsigned count_max, struct walked *walked)
 {
-	struct registration row = {.pass_number = from};
-	enum err            err = registration_from(request->view, request->account->id, &row);
-	for (; !err; err = registration_account_next(request->view, request->account->id, &row)) {
-		if (walked->count && walked->numbers[walked->count - 1] == row.pass_number) continue;
-		if (walked->count == count_max) {
-			walked->next = row.pass_number;
-			return OK;
-		}
-		walked->numbers[walked->count++] = row.pass_number;
-	}
+	const struct account_id account = request->account->id;
+	struct registration     phone = {.pass_number = from};
+	struct wallet_google    saved = {.pass_number = from};
+	enum err                err = registration_from(request->view, account, &phone);
+	for (; !err && !is_beyond(walked, count_max, phone.pass_number);
+	     err = registration_account_next(request->view, account, &phone))
+		add(walked, count_max, phone.pass_number, true);
+	if (err && err != ERR_NOT_FOUND) return err;
+	err = wallet_google_row_from(request->view, account, &saved);
+	for (; !err && !is_beyond(walked, count_max, saved.pass_number);
+	     err = wallet_google_row_next(request->view, account, &saved))
+		if (saved.state == WALLET_GOOGLE_SAVED) add(walked, count_max, saved.pass_number, false);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err push(struct request *request, uint32_t template, uint32_t number)
+static enum err put_due(struct request *request, uint32_t number, enum wallet_due_kind kind)
 {
-	struct wallet_due row = {.account = request->account->id, .kind = WALLET_DUE_PUSH, .number = number};
-	struct hot_at     pass;
-	enum err          err = hot_get(request->view, row.account, number, &pass);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (pass.now.status != PASS_ACTIVE) return OK;
-	if (template != WALLET_EVERY_TEMPLATE && pass.now.template != template) return OK;
-	err = wallet_due_get(request->view, &row); /* one that waits covers this change, too */
+	struct wallet_due row = {.account = request->account->id, .kind = kind, .number = number};
+	enum err err = wallet_due_get(request->view, &row); /* one that waits covers this change, too */
 	if (err != ERR_NOT_FOUND) return err;
 	row.due = row.since = request->now;
 	row.flags = WALLET_DUE_IS_BULK;
 	return wallet_due_put(request->view, &row);
+}
+
+static enum err push(struct request *request, uint32_t template, const struct walked *walked, unsigned i)
+{
+	uint32_t      number = walked->of[i].number;
+	struct hot_at pass;
+	enum err      err = hot_get(request->view, request->account->id, number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (pass.now.status != PASS_ACTIVE) return OK;
+	if (template != WALLET_EVERY_TEMPLATE && pass.now.template != template) return OK;
+	if (walked->of[i].has_phone) err = put_due(request, number, WALLET_DUE_PUSH);
+	return !err && walked->of[i].is_saved ? put_due(request, number, WALLET_DUE_GOOGLE) : err;
 }
 
 enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
@@ -76,12 +114,13 @@ enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = walk(request, row.position, count_max, &walked);
-	for (unsigned i = 0; !err && i < walked.count; i++)
-		err = push(request, row.number, walked.numbers[i]);
+	unsigned count = walked.count > count_max ? count_max : walked.count;
+	for (unsigned i = 0; !err && i < count; i++)
+		err = push(request, row.number, &walked, i);
 	if (err) return err;
-	outcome->pushed = walked.count;
-	row.position = walked.next;
-	return walked.next ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
+	outcome->pushed = count;
+	row.position = walked.count > count_max ? walked.of[count_max].number : 0;
+	return row.position ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
 }
 
 /* wallet touch ---------------------------------------------------------------------------------------------- */
@@ -167,6 +206,24 @@ static bool is_wanted(const struct wanted *wanted, const struct hot_at *pass)
 	return !wanted->has_template || pass->now.template == wanted->template;
 }
 
+/* Those that are saved at Google and on no phone. */
+static enum err count_saved_alone(struct request *request, const struct wanted *wanted, uint64_t *count)
+{
+	const struct account_id account = request->account->id;
+	struct wallet_google    row = {.pass_number = 0};
+	enum err                err = wallet_google_row_from(request->view, account, &row);
+	for (; !err; err = wallet_google_row_next(request->view, account, &row)) {
+		struct registration phone = {.pass_number = row.pass_number};
+		struct hot_at       pass;
+		if (row.state != WALLET_GOOGLE_SAVED) continue;
+		if ((err = hot_get(request->view, account, row.pass_number, &pass))) break;
+		enum err found = registration_first(request->view, account, &phone);
+		if (found && found != ERR_NOT_FOUND) return found;
+		*count += found && is_wanted(wanted, &pass);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err on_WALLET_INSTALLED(struct request *request, struct outcome *outcome)
 {
 	const struct account_id account = request->account->id;
@@ -187,6 +244,7 @@ enum err on_WALLET_INSTALLED(struct request *request, struct outcome *outcome)
 		count += is_wanted(&wanted, &pass);
 	}
 	if (err && err != ERR_NOT_FOUND) return err;
+	if ((err = count_saved_alone(request, &wanted, &count))) return err;
 	msgpack_pack_map(&pk, 1);
 	pack_count(&pk, "passes", count);
 	return OK;

@@ -6,4 +6,4 @@
  * WALLET_EVERY_TEMPLATE. Nothing without Apple's wallet on this server. Errors: as view.h. */
 must_check enum err wallet_touch_passes(struct request *request, uint32_t template);
 
-enum { TOUCH_STEP_MAX = 32 }; /* passes of one step */
+enum { TOUCH_STEP_MAX = 31 }; /* passes of one step */

@@ -48,15 +48,22 @@ static struct work_account *account_with(struct work_queue *queue, struct accoun
 	if (same_account(account->id, id)) return account;
 	if (!(account = calloc(1, sizeof *account))) return NULL;
 	account->id = id;
-	for (unsigned i = 0; i < WORK_LINES; i++)
+	for (unsigned i = 0; i < WORK_ALL_LINES; i++)
 		TAILQ_INIT(&account->lines[i]);
 	LIST_INSERT_HEAD(accounts_of(queue, id), account, in_bucket);
 	return account;
 }
 
+static const enum wallet_due_kind kinds_of_lanes[WORK_LANES] = {WALLET_DUE_PUSH, WALLET_DUE_GOOGLE};
+
+static unsigned lane_of(const struct wallet_work *work)
+{
+	return work->kind == WALLET_DUE_GOOGLE ? WORK_GOOGLE : WORK_APPLE;
+}
+
 static unsigned line_of(const struct wallet_work *work)
 {
-	return work->flags & WALLET_DUE_IS_BULK ? WORK_BULK : WORK_SINGLE;
+	return lane_of(work) * WORK_LINES + (work->flags & WALLET_DUE_IS_BULK ? WORK_BULK : WORK_SINGLE);
 }
 
 static enum err make_ready(struct work_queue *queue, struct wallet_work *work)
@@ -80,7 +87,7 @@ static void leave_line(struct work_queue *queue, struct wallet_work *work)
 	TAILQ_REMOVE(&account->lines[line], work, in_line);
 	work->line = NULL;
 	if (TAILQ_EMPTY(&account->lines[line])) TAILQ_REMOVE(&queue->rings[line], account, in_ring[line]);
-	for (unsigned i = 0; i < WORK_LINES; i++)
+	for (unsigned i = 0; i < WORK_ALL_LINES; i++)
 		is_empty &= TAILQ_EMPTY(&account->lines[i]);
 	if (!is_empty) return;
 	LIST_REMOVE(account, in_bucket);
@@ -92,7 +99,7 @@ static void take_out(struct work_queue *queue, struct wallet_work *work)
 {
 	if (work->state == WORK_LATER) agenda_drop(&queue->agendas[work->kind], &work->entry);
 	if (work->state == WORK_READY) leave_line(queue, work);
-	if (work->state == WORK_LEASED) TAILQ_REMOVE(&queue->leased, work, in_line);
+	if (work->state == WORK_LEASED) TAILQ_REMOVE(&queue->leased[lane_of(work)], work, in_line);
 	work->state = WORK_TAKEN;
 }
 
@@ -170,8 +177,9 @@ enum err work_load(struct work_queue **made, struct view *view)
 	struct wallet_due  row = {.kind = WALLET_DUE_REMOVAL};
 	struct work_queue *queue = *made = calloc(1, sizeof *queue);
 	if (!queue) return ERR_NO_MEMORY;
-	TAILQ_INIT(&queue->leased);
-	for (unsigned i = 0; i < WORK_LINES; i++)
+	for (unsigned i = 0; i < WORK_LANES; i++)
+		TAILQ_INIT(&queue->leased[i]);
+	for (unsigned i = 0; i < WORK_ALL_LINES; i++)
 		TAILQ_INIT(&queue->rings[i]);
 	enum err err = wallet_due_from(view, &row);
 	while (!err) {
@@ -270,41 +278,41 @@ enum err work_rotate(struct work_queue *queue, struct account_id account, enum w
 
 /* Leases -------------------------------------------------------------------------------------------------- */
 
-enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now)
+enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, mono_us now)
 {
 	struct wallet_work *work;
-	bool                is_new = instance != queue->instance;
+	bool                is_new = instance != queue->instances[lane];
 	enum err            err = OK;
-	queue->instance = instance;
-	while (!err && (work = TAILQ_FIRST(&queue->leased)) && (is_new || work->until.v <= now.v))
+	queue->instances[lane] = instance;
+	while (!err && (work = TAILQ_FIRST(&queue->leased[lane])) && (is_new || work->until.v <= now.v))
 		err = put_later(queue, work);
 	return err;
 }
 
-bool work_is_ready(struct work_queue *queue, wall_us service_now, mono_us now)
+bool work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now, mono_us now)
 {
-	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased);
-	if (queue->probe.state == PROBE_WAITS) return true;
+	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased[lane]);
+	if (lane == WORK_APPLE && queue->probe.state == PROBE_WAITS) return true;
 	for (unsigned i = 0; i < WORK_LINES; i++)
-		if (!TAILQ_EMPTY(&queue->rings[i])) return true;
-	return work_next_due(queue).v <= service_now.v || (oldest && oldest->until.v <= now.v);
+		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return true;
+	return work_next_due(queue, lane).v <= service_now.v || (oldest && oldest->until.v <= now.v);
 }
 
-wall_us work_next_due(const struct work_queue *queue)
+wall_us work_next_due(const struct work_queue *queue, unsigned lane)
 {
-	const struct agenda_entry *first = agenda_first(&queue->agendas[WALLET_DUE_PUSH]);
+	const struct agenda_entry *first = agenda_first(&queue->agendas[kinds_of_lanes[lane]]);
 	return (wall_us){first ? first->at : INT64_MAX};
 }
 
-enum err work_turn(struct work_queue *queue, wall_us service_now, struct wallet_work **next)
+enum err work_turn(struct work_queue *queue, unsigned lane, wall_us service_now, struct wallet_work **next)
 {
 	struct wallet_work *work;
 	*next = NULL;
-	while ((work = take_due(queue, WALLET_DUE_PUSH, service_now))) {
+	while ((work = take_due(queue, kinds_of_lanes[lane], service_now))) {
 		enum err err = make_ready(queue, work);
 		if (err) return err;
 	}
-	for (unsigned line = 0; line < WORK_LINES; line++) {
+	for (unsigned line = lane * WORK_LINES; line < (lane + 1) * WORK_LINES; line++) {
 		struct work_account *account = TAILQ_FIRST(&queue->rings[line]);
 		if (!account) continue;
 		TAILQ_REMOVE(&queue->rings[line], account, in_ring[line]);
@@ -323,14 +331,13 @@ void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t tok
 	work->until = mono_after(now, (dur_us){WORK_LEASE_S * US_PER_SEC});
 	work->rests.v = service_now.v + WORK_REST_S * US_PER_SEC;
 	work->state = WORK_LEASED;
-	TAILQ_INSERT_TAIL(&queue->leased, work, in_line);
+	TAILQ_INSERT_TAIL(&queue->leased[lane_of(work)], work, in_line);
 }
 
-struct wallet_work *work_leased(struct work_queue *queue, struct account_id account, uint32_t pass_number,
-                                uint64_t token)
+struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease)
 {
-	struct wallet_work *work = find(queue, account, WALLET_DUE_PUSH, pass_number);
-	return work && work->state == WORK_LEASED && work->token == token ? work : NULL;
+	struct wallet_work *work = find(queue, lease->account, kinds_of_lanes[lane], lease->pass_number);
+	return work && work->state == WORK_LEASED && work->token == lease->token ? work : NULL;
 }
 
 /* Figures ------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
 #include <sys/queue.h>
 
 /* What is due on passes in wallets, in the writer's memory: the rows of WALLET_DUE, read at start and updated with every write.
- * Removals and touches are taken one by one, the earliest first. Pushes are leased to the timer: accounts take turns, and changes
+ * Removals, touches and messages are taken one by one, the earliest first. Pushes and calls of Google are leased to the timer, each in a
+ * lane of its own: accounts take turns, and changes
  * of single passes go before those of many. A pass that was leased is not leased again for WORK_REST_S, however often it
  * changes. Leases are in memory alone: after a restart all is due again, and at worst a phone is pushed twice. wall_us is service
  * time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
@@ -41,11 +42,14 @@ LIST_HEAD(work_bucket, wallet_work);
 
 /* An account with something ready: single changes, and those of many passes. */
 enum { WORK_SINGLE, WORK_BULK, WORK_LINES };
+/* What is leased to the timer, apart from each other: pushes to Apple, and calls of Google. */
+enum { WORK_APPLE, WORK_GOOGLE, WORK_LANES };
+enum { WORK_ALL_LINES = WORK_LINES * WORK_LANES };
 struct work_account {
 	LIST_ENTRY(work_account) in_bucket;
-	TAILQ_ENTRY(work_account) in_ring[WORK_LINES];
+	TAILQ_ENTRY(work_account) in_ring[WORK_ALL_LINES];
 	struct account_id id;
-	struct work_line  lines[WORK_LINES];
+	struct work_line  lines[WORK_ALL_LINES];
 };
 TAILQ_HEAD(work_ring, work_account);
 LIST_HEAD(work_accounts, work_account);
@@ -56,10 +60,11 @@ struct work_queue {
 	struct work_accounts accounts[WORK_ACCOUNT_BUCKETS];
 	struct agenda        agendas[WALLET_DUE_KINDS_END];
 	struct agenda        ages[WALLET_DUE_KINDS_END]; /* rows by the time since when they are due */
-	struct work_ring     rings[WORK_LINES];
+	struct work_ring     rings[WORK_ALL_LINES];
 	struct wallet_probe  probe;
-	struct work_line     leased;                       /* oldest first */
-	uint64_t             instance;                     /* of the timer that leases; 0: none yet */
+	bool                 has_google_keys;              /* the tables have root keys of Google */
+	struct work_line     leased[WORK_LANES];           /* oldest first */
+	uint64_t             instances[WORK_LANES];        /* of the timers that lease; 0: none yet */
 	size_t               counts[WALLET_DUE_KINDS_END]; /* rows */
 };
 
@@ -82,17 +87,17 @@ must_check enum err work_rotate(struct work_queue *queue, struct account_id acco
                                 enum wallet_due_kind kind, uint32_t number, wall_us now);
 
 /* A timer polls: leases of an earlier one, and those that were not reported in time, end. */
-must_check enum err work_meet(struct work_queue *queue, uint64_t instance, mono_us now);
+must_check enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, mono_us now);
 /* Is a push ready, or a lease to be ended? When the next one is; INT64_MAX: none. */
-bool    work_is_ready(struct work_queue *queue, wall_us service_now, mono_us now);
-wall_us work_next_due(const struct work_queue *queue);
+bool    work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now, mono_us now);
+wall_us work_next_due(const struct work_queue *queue, unsigned lane);
 /* Takes the next push in turn; NULL: none is due. Then work_lease() or work_again() or a write to its row. */
-must_check enum err work_turn(struct work_queue *queue, wall_us service_now, struct wallet_work **next);
+must_check enum err work_turn(struct work_queue *queue, unsigned lane, wall_us service_now,
+                              struct wallet_work **next);
 void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
                 mono_us now);
 /* The push that this lease is of; NULL: the lease has ended. */
-struct wallet_work *work_leased(struct work_queue *queue, struct account_id account, uint32_t pass_number,
-                                uint64_t token);
+struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease);
 
 /* Rows of a kind; since when the oldest of them is due, whatever it waits for (INT64_MAX: none is). */
 size_t  work_count(const struct work_queue *queue, enum wallet_due_kind kind);

@@ -1,0 +1,35 @@
+/* Rows of passes in Google's wallet. Without a service account on this server there are none, and none is looked up. */
+#include "actors/shard/wallet/google.h"
+
+#include "actors/shard/wallet/wallet.h"
+
+static bool is_here(const struct request *request)
+{
+	return wallet_kinds_here(request) & WALLET_BIT(WALLET_GOOGLE);
+}
+
+/* *row.state 0: Google has never said anything of it. */
+static enum err find(struct request *request, struct account_id account, struct wallet_google *row)
+{
+	if (!is_here(request)) return OK;
+	enum err err = wallet_google_row_get(request->view, account, row);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err google_is_saved(struct request *request, struct account_id account, uint32_t pass_number,
+                         bool *is_saved)
+{
+	struct wallet_google row = {.pass_number = pass_number};
+	enum err             err = find(request, account, &row);
+	*is_saved = !err && row.state == WALLET_GOOGLE_SAVED;
+	return err;
+}
+
+enum err google_forget(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_google row = {.pass_number = pass->number};
+	enum err             err = find(request, pass->account, &row);
+	if (err || row.state != WALLET_GOOGLE_SAVED) return err;
+	row.state = WALLET_GOOGLE_GONE;
+	return wallet_google_row_put(request->view, pass->account, &row);
+}

@@ -1,0 +1,13 @@
+#pragma once
+#include "actors/shard/pass/pass.h"
+#include "schemas/wallet/google_pass.h"
+#include "store/wallet_google.h"
+
+/* Passes in Google's wallet: what commands share. Point reads, allowed after other writes of the command. Errors: as view.h. */
+
+/* Has its holder saved it there, as far as Google has said? */
+must_check enum err google_is_saved(struct request *request, struct account_id account, uint32_t pass_number,
+                                    bool *is_saved);
+
+/* Stages that the pass is saved there no more, by the operator's word. */
+must_check enum err google_forget(struct request *request, const struct hot_at *pass);

@@ -1,0 +1,142 @@
+/* What Google says of a pass: its holder has saved it, or deleted it. The signer's thread checks that it is Google who says it, which
+ * takes long, and gives http a ticket; http brings the ticket to the writer, which knows it by its hash. */
+#include "actors/shard/wallet/google.h"
+#include "actors/shard/wallet/phone.h"
+#include "schemas/api/wallet.h"
+#include "schemas/bytes.h"
+#include "schemas/hmac.h"
+#include "schemas/wallet/google_callback.h"
+#include "store/meta.h"
+
+#include <openssl/crypto.h>
+
+/* A ticket: number of the pass u32 | enum google_event u8 | end of the callback i64 | issuer u64 | hash, little-endian. */
+enum { AT_EVENT = 4, AT_ENDS = 5, AT_ISSUER = 13, AT_HASH = 21 };
+_Static_assert((int)AT_HASH + HMAC_BYTES == (int)GOOGLE_TICKET_BYTES, "a ticket has its hash");
+
+static void hash_ticket(const struct request *request, const uint8_t *ticket, uint8_t hash[HMAC_BYTES])
+{
+	const struct span pieces[] = {span_str("event of Google's wallet"), span_of(ticket, AT_HASH),
+	                              span_of(request->account->id.b, sizeof request->account->id.b)};
+	hmac_sha256(request->facts->wallet_key, pieces, 3, hash);
+}
+
+/* WALLET_GOOGLE_CHECK --------------------------------------------------------------------------------------- */
+
+/* By the credentials that serve the account, also earlier ones: they tell of what was saved with them. */
+static enum err judge_with(struct request *request, const struct wallet_credential *row, struct span keys,
+                           struct span body, struct google_callback *callback)
+{
+	const struct google_judge judge = {
+	    .roots = keys, .issuer_id = row->name, .now_ms = request->wall.v / (US_PER_SEC / 1000)};
+	return google_callback_read(body, &judge, view_arena(request->view), callback);
+}
+
+static enum err judge(struct request *request, struct span keys, struct span body,
+                      struct google_callback *callback, uint64_t *issuer)
+{
+	struct wallet_credential row = {.number = 0};
+	struct buffer            room = {0};
+	enum err                 found, err = ERR_INVALID_REQUEST;
+	while (err == ERR_INVALID_REQUEST &&
+	       !(found = wallet_credential_next(request->view, request->account->id, &room, &row)))
+		if (row.kind == WALLET_GOOGLE) err = judge_with(request, &row, keys, body, callback);
+	if (err == ERR_INVALID_REQUEST &&
+	    !(found = wallet_current_get(request->view, wallet_operator, WALLET_GOOGLE, &row)))
+		err = judge_with(request, &row, keys, body, callback);
+	buffer_free(&room);
+	*issuer = row.number;
+	return err;
+}
+
+/* The pass of an object's id: "{issuer}.{serial number}". Errors: ERR_INVALID_REQUEST: none of the account. */
+static enum err find_pass(struct request *request, struct span object_id, struct hot_at *pass)
+{
+	struct body    body;
+	uint8_t        token[WALLET_TOKEN_BYTES];
+	const uint8_t *dot = memchr(object_id.at, '.', object_id.size);
+	if (!dot) return ERR_INVALID_REQUEST;
+	struct span serial = span_of(dot + 1, object_id.size - (size_t)(dot + 1 - object_id.at));
+	if (!wallet_serial_read(&request->facts->serials, serial, token)) return ERR_INVALID_REQUEST;
+	enum err err = pass_of_token_bytes(request, token, pass, &body);
+	return err == ERR_RESOURCE_NOT_FOUND ? ERR_INVALID_REQUEST : err;
+}
+
+enum err on_WALLET_GOOGLE_CHECK(struct request *request, struct outcome *outcome)
+{
+	uint8_t                ticket[GOOGLE_TICKET_BYTES];
+	struct span            keys, body = arg_span(&request->args[ARG_WALLET_GOOGLE_CHECK_body]);
+	struct google_callback callback;
+	struct hot_at          pass;
+	uint64_t               issuer;
+	msgpack_packer         pk = buffer_packer(outcome->payload);
+	enum err               err = google_keys_get(request->view, &keys);
+	if (err) return err == ERR_NOT_FOUND ? ERR_OVERLOADED : err;
+	if ((err = judge(request, keys, body, &callback, &issuer))) return err;
+	if ((err = find_pass(request, callback.object_id, &pass))) return err;
+	put_le32(ticket, pass.number);
+	ticket[AT_EVENT] = (uint8_t)callback.event;
+	put_le64(ticket + AT_ENDS, (uint64_t)callback.ends_ms);
+	put_le64(ticket + AT_ISSUER, issuer);
+	hash_ticket(request, ticket, ticket + AT_HASH);
+	pack_bin(&pk, span_of(ticket, sizeof ticket));
+	return OK;
+}
+
+/* WALLET_GOOGLE_EVENT --------------------------------------------------------------------------------------- */
+
+static enum err save(struct request *request, const struct hot_at *pass)
+{
+	enum err err = phone_removal_cancel(request, pass);
+	bool     may = pass_is_issued(&pass->now) && !(pass->now.flags & HOT_REINSTALL_BLOCKED);
+	if (!err && may && pass->now.status != PASS_ACTIVE) err = phone_pass_installed(request, pass);
+	/* An object that exists is not changed by another link: it gets what is true now. */
+	return err ? err : wallet_changes_due(request, pass, WALLET_DUE_GOOGLE);
+}
+
+/* A range read of its phones comes first. */
+static enum err del(struct request *request, const struct hot_at *pass, bool has_phones)
+{
+	bool begins = !has_phones && pass->now.flags & HOT_BY_WALLET;
+	return begins ? phone_removal_begin(request, pass) : OK;
+}
+
+enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome)
+{
+	struct span         ticket = arg_span(&request->args[ARG_WALLET_GOOGLE_EVENT_ticket]);
+	uint8_t             hash[HMAC_BYTES];
+	struct hot_at       pass;
+	struct registration phone;
+	(void)outcome;
+	hash_ticket(request, ticket.at, hash);
+	if (CRYPTO_memcmp(hash, ticket.at + AT_HASH, sizeof hash) != 0) return ERR_INVALID_REQUEST;
+	struct wallet_google row = {.pass_number = get_le32(ticket.at)};
+	int64_t              ends_ms = (int64_t)get_le64(ticket.at + AT_ENDS);
+	enum err             err = wallet_google_row_get(request->view, request->account->id, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (!err && ends_ms <= row.callback_ms) return OK; /* it comes twice, or late */
+	if ((err = hot_get(request->view, request->account->id, row.pass_number, &pass)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (pass.now.flags & HOT_ERASED) return OK;
+	phone.pass_number = pass.number;
+	err = registration_first(request->view, pass.account, &phone);
+	if (err && err != ERR_NOT_FOUND) return err;
+	bool has_phones = !err, saves = ticket.at[AT_EVENT] == GOOGLE_SAVED;
+	row.state = saves ? WALLET_GOOGLE_SAVED : WALLET_GOOGLE_GONE;
+	row.callback_ms = ends_ms;
+	row.issuer = get_le64(ticket.at + AT_ISSUER);
+	if ((err = wallet_google_row_put(request->view, pass.account, &row))) return err;
+	return saves ? save(request, &pass) : del(request, &pass, has_phones);
+}
+
+/* WALLET_GOOGLE_KEYS ---------------------------------------------------------------------------------------- */
+
+/* The timer has fetched Google's root keys. */
+enum err on_WALLET_GOOGLE_KEYS(struct request *request, struct outcome *outcome)
+{
+	struct span keys = arg_span(&request->args[ARG_WALLET_GOOGLE_KEYS_keys]), old;
+	enum err    err = google_keys_get(request->view, &old);
+	(void)outcome;
+	if (!err && span_equal(old, keys)) return OK;
+	return err && err != ERR_NOT_FOUND ? err : google_keys_put(request->view, keys);
+}

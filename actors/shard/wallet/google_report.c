@@ -1,0 +1,119 @@
+/* GOOGLE_REPORT: what became of leased passes in Google's wallet. A report counts only for the very lease that it names. */
+#include "actors/shard/wallet/google.h"
+#include "actors/shard/wallet/phone.h"
+#include "actors/shard/wallet/settle.h"
+#include "actors/shard/wallet/work.h"
+#include "schemas/api/wallet.h"
+#include "schemas/wallet/google_job.h"
+
+/* Google may not show an object yet that its own callback has just named. */
+enum { FRESH_S = 600 };
+_Static_assert(3 * (int)GOOGLE_JOBS_MAX + (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
+               "a report writes three rows for each pass and one for each complaint");
+
+struct settled {
+	const struct google_report *report;
+	struct wallet_due           due;
+	struct wallet_google        row;
+	struct hot_at               pass;
+	bool                        has_phones;
+};
+
+static void note_message(const struct request *request, struct settled *settled)
+{
+	struct wallet_google *row = &settled->row;
+	if (settled->report->message == GOOGLE_MESSAGE_NONE) return;
+	row->message = settled->report->notification + 1;
+	if (settled->report->message != GOOGLE_MESSAGE_NOTIFIED) return;
+	memmove(&row->notices[0], &row->notices[1], sizeof row->notices - sizeof row->notices[0]);
+	row->notices[WALLET_GOOGLE_NOTICES - 1] = request->now;
+}
+
+/* Nobody has saved it, says Google: as if the holder had deleted it. */
+static enum err settle_absent(struct request *request, struct settled *settled)
+{
+	int64_t real_ms = (request->now.v - atomic_load(&request->facts->clock_offset)) / (US_PER_SEC / 1000);
+	if (real_ms < settled->row.callback_ms + FRESH_S * INT64_C(1000))
+		return settle_again(request, &settled->due);
+	settled->row.state = WALLET_GOOGLE_GONE;
+	enum err err = wallet_due_del(request->view, &settled->due);
+	if (!err) err = wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+	bool begins = !settled->has_phones && settled->pass.now.flags & HOT_BY_WALLET;
+	return !err && begins ? phone_removal_begin(request, &settled->pass) : err;
+}
+
+static enum err settle_done(struct request *request, struct settled *settled)
+{
+	bool     behind;
+	enum err err = settle_is_behind(request, &settled->report->lease, &behind);
+	if (err) return err;
+	settled->due.tries = 0;
+	return behind ? settle_renew(request, &settled->report->lease, &settled->due)
+	              : wallet_due_del(request->view, &settled->due);
+}
+
+static enum err stage(struct request *request, struct settled *settled)
+{
+	enum err err = OK;
+	if (settled->report->message) {
+		note_message(request, settled);
+		err = wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+	}
+	if (err) return err;
+	switch (settled->report->fate) {
+	case GOOGLE_DONE: return settle_done(request, settled);
+	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
+	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
+	case GOOGLE_ABSENT: return settle_absent(request, settled);
+	default: return wallet_due_del(request->view, &settled->due);
+	}
+}
+
+/* Looks up what a report is of; *is_meant: its lease is still under way. Range reads. */
+static enum err look_up(struct request *request, struct settled *settled, bool *is_meant)
+{
+	const struct push_lease *lease = &settled->report->lease;
+	struct registration      phone = {.pass_number = lease->pass_number};
+	*is_meant = false;
+	if (!work_leased(request->work, WORK_GOOGLE, lease)) return OK;
+	settled->due = (struct wallet_due){
+	    .account = lease->account, .kind = WALLET_DUE_GOOGLE, .number = lease->pass_number};
+	settled->row.pass_number = lease->pass_number;
+	enum err err = wallet_due_get(request->view, &settled->due);
+	if (!err) err = wallet_google_row_get(request->view, lease->account, &settled->row);
+	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &settled->pass);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	err = registration_first(request->view, lease->account, &phone);
+	settled->has_phones = !err;
+	*is_meant = !err || err == ERR_NOT_FOUND;
+	return *is_meant ? OK : err;
+}
+
+enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct span           reports = arg_span(&args[ARG_GOOGLE_REPORT_reports]);
+	struct span           complaints = arg_span(&args[ARG_GOOGLE_REPORT_complaints]);
+	struct google_report  read[GOOGLE_JOBS_MAX];
+	struct settled        settled[GOOGLE_JOBS_MAX];
+	unsigned              count = 0;
+	enum err              err = OK;
+	(void)outcome;
+	if (reports.size % GOOGLE_REPORT_BYTES || complaints.size % PUSH_COMPLAINT_BYTES)
+		return ERR_MALFORMED;
+	for (size_t at = 0; !err && at < reports.size; at += GOOGLE_REPORT_BYTES) {
+		bool is_meant;
+		if (!google_report_read(reports.at + at, &read[count])) return ERR_MALFORMED;
+		settled[count] = (struct settled){.report = &read[count]};
+		err = look_up(request, &settled[count], &is_meant);
+		count += is_meant;
+	}
+	for (unsigned i = 0; !err && i < count; i++)
+		err = stage(request, &settled[i]);
+	for (size_t at = 0; !err && at < complaints.size; at += PUSH_COMPLAINT_BYTES) {
+		struct push_complaint complaint;
+		if (!push_complaint_read(complaints.at + at, &complaint)) return ERR_MALFORMED;
+		err = settle_complaint(request, WALLET_GOOGLE, &complaint);
+	}
+	return err;
+}

@@ -1,0 +1,373 @@
+/* Service accounts: their access tokens, and the calls that wait for one.
+ *
+ *   google_call() ─▶ line of its account ─▶ a token, and 1/15 s since the last call ─▶ egress ─▶ on_done
+ *
+ * Source: Google's documentation of OAuth 2.0 for service accounts (a signed assertion is exchanged for a token). */
+#include "actors/timer/google/access.h"
+
+#include "actors/rt/time.h"
+#include "schemas/json.h"
+#include "schemas/sha256.h"
+#include "schemas/wallet/jwt.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	TOKEN_BYTES_MAX = 2048,
+	TOKEN_EARLY_S = 300, /* it is renewed before its end */
+	TOKEN_LIVES_S = 3600,
+	TOKEN_AGAIN_S = 5, /* after an exchange that failed */
+	CLASSES = 1024,
+	ACCESSES_MAX = 4096,
+	SPACE_US = (int)(US_PER_SEC / GOOGLE_CALLS_A_SECOND)
+};
+static const char scope[] = "https://www.googleapis.com/auth/wallet_object.issuer";
+static const char google_api[] = "https://walletobjects.googleapis.com";
+
+struct access {
+	LIST_ENTRY(access) link;
+	struct google      *google;
+	struct access_name  name;
+	struct google_calls line;
+	struct buffer       email, token_uri;
+	EVP_PKEY           *key;
+	char                token[TOKEN_BYTES_MAX]; /* ends in 0; empty: none */
+	mono_us             token_ends, next_call, ask_at;
+	struct egress_job   exchange;
+	bool                is_asking;
+	unsigned            running;
+};
+
+struct class_seen {
+	uint8_t id[SHA256_BYTES], json[SHA256_BYTES];
+};
+
+struct google {
+	LIST_HEAD(, access) accesses;
+	unsigned              count;
+	struct google_options options;
+	struct class_seen     classes[CLASSES];
+	mono_us               now;
+};
+
+/* Opening ------------------------------------------------------------------------------------------------- */
+
+enum err google_open(struct google **out, const struct google_options *options)
+{
+	struct google *google = *out = calloc(1, sizeof *google);
+	if (!google) return ERR_NO_MEMORY;
+	google->options = *options;
+	LIST_INIT(&google->accesses);
+	return OK;
+}
+
+static void access_free(struct access *access)
+{
+	LIST_REMOVE(access, link);
+	access->google->count--;
+	EVP_PKEY_free(access->key);
+	explicit_bzero(access->token, sizeof access->token);
+	buffer_free(&access->email);
+	buffer_free(&access->token_uri);
+	free(access);
+}
+
+void google_close(struct google **closed)
+{
+	struct google *google = *closed;
+	*closed = NULL;
+	if (!google) return;
+	while (!LIST_EMPTY(&google->accesses))
+		access_free(LIST_FIRST(&google->accesses));
+	free(google);
+}
+
+static bool is_of(const struct access_name *a, const struct access_name *b)
+{
+	return a->number == b->number && !memcmp(a->account.b, b->account.b, sizeof a->account.b);
+}
+
+struct access *access_find(struct google *google, const struct access_name *name)
+{
+	struct access *access;
+	LIST_FOREACH(access, &google->accesses, link)
+	if (is_of(&access->name, name) && access->name.generation == name->generation &&
+	    access->name.put.v == name->put.v)
+		return access;
+	return NULL;
+}
+
+static bool is_idle(const struct access *access)
+{
+	return TAILQ_EMPTY(&access->line) && !access->is_asking && !access->running;
+}
+
+/* Earlier generations, and if there are too many, any that is idle. */
+static void make_room(struct google *google, const struct access_name *name)
+{
+	struct access *access, *next;
+	for (access = LIST_FIRST(&google->accesses); access; access = next) {
+		next = LIST_NEXT(access, link);
+		bool goes = is_of(&access->name, name) || google->count >= ACCESSES_MAX;
+		if (goes && is_idle(access)) access_free(access);
+	}
+}
+
+static void on_exchanged(struct egress_job *job, const struct egress_outcome *outcome);
+
+enum err access_open(struct google *google, const struct access_credential *credential, struct access **out)
+{
+	const unsigned char *at = credential->key.at;
+	*out = NULL;
+	make_room(google, &credential->name);
+	struct access *access = calloc(1, sizeof *access);
+	if (!access) return ERR_NO_MEMORY;
+	access->google = google;
+	access->name = credential->name;
+	access->exchange.on_done = on_exchanged;
+	TAILQ_INIT(&access->line);
+	buffer_append(&access->email, credential->email.at, credential->email.size);
+	buffer_append(&access->token_uri, credential->token_uri.at, credential->token_uri.size);
+	access->key = d2i_AutoPrivateKey(NULL, &at, (long)credential->key.size);
+	LIST_INSERT_HEAD(&google->accesses, access, link);
+	google->count++;
+	if (access->key && !access->email.failed && !access->token_uri.failed) {
+		*out = access;
+		return OK;
+	}
+	ERR_clear_error();
+	access_free(access);
+	return ERR_DAMAGED;
+}
+
+/* Ends ---------------------------------------------------------------------------------------------------- */
+
+static void end(struct google_call *call, int status, struct span body, const char *reason)
+{
+	call->on_done(call, status, body, reason);
+}
+
+static void end_line(struct access *access, int status, const char *reason)
+{
+	struct google_calls ending;
+	struct google_call *call;
+	TAILQ_INIT(&ending);
+	TAILQ_CONCAT(&ending, &access->line, in_line); /* a callback may queue more */
+	while ((call = TAILQ_FIRST(&ending))) {
+		TAILQ_REMOVE(&ending, call, in_line);
+		end(call, status, span_of(NULL, 0), reason);
+	}
+}
+
+/* Tokens -------------------------------------------------------------------------------------------------- */
+
+static bool write_assertion(const struct access *access, struct buffer *out)
+{
+	static const char header[] = "{\"alg\":\"RS256\",\"typ\":\"JWT\"}";
+	struct buffer     claims = {0};
+	char              times[96];
+	long long         now = time_wall().v / US_PER_SEC;
+	buffer_text(&claims, "{\"iss\":");
+	json_quote(buffer_span(&access->email), &claims);
+	buffer_text(&claims, ",\"scope\":");
+	json_quote(span_str(scope), &claims);
+	buffer_text(&claims, ",\"aud\":");
+	json_quote(buffer_span(&access->token_uri), &claims);
+	snprintf(times, sizeof times, ",\"iat\":%lld,\"exp\":%lld}", now, now + TOKEN_LIVES_S);
+	buffer_text(&claims, times);
+	bool good = !claims.failed && !jwt_sign(access->key, span_str(header), buffer_span(&claims), out);
+	buffer_free(&claims);
+	return good;
+}
+
+static void ask_token(struct access *access)
+{
+	static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded"};
+	static const char        grant[] =
+	    "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
+	struct google *google = access->google;
+	struct buffer  url = {0}, body = {0};
+	buffer_text(&body, grant);
+	bool good = write_assertion(access, &body);
+	if (google->options.api) {
+		buffer_text(&url, google->options.api);
+		buffer_text(&url, "/token");
+	} else {
+		buffer_append(&url, access->token_uri.at, access->token_uri.size);
+	}
+	struct egress_request request = {.owner = access->name.account,
+	                                 .url = buffer_span(&url),
+	                                 .headers = headers,
+	                                 .header_count = 1,
+	                                 .is_fetch = true,
+	                                 .method = "POST",
+	                                 .body = buffer_span(&body),
+	                                 .user = &access->exchange};
+	access->is_asking = good && !url.failed && !body.failed &&
+	                    !egress_start(google->options.egress, &request, google->now);
+	access->ask_at = mono_after(google->now, (dur_us){TOKEN_AGAIN_S * US_PER_SEC});
+	buffer_free(&url);
+	buffer_free(&body);
+}
+
+/* Takes the token of an answer. */
+static bool take_token(struct access *access, struct span text)
+{
+	struct arena       arena = {0};
+	struct json       *answer;
+	const struct json *token = NULL, *lives = NULL;
+	int64_t            seconds = 0;
+	if (!json_parse(text, &arena, &answer) && answer->kind == JSON_OBJECT) {
+		token = json_member(answer, "access_token");
+		lives = json_member(answer, "expires_in");
+	}
+	bool good = token && token->kind == JSON_STRING && token->text.size && lives &&
+	            json_integer(lives, &seconds) && seconds > 0;
+	for (size_t i = 0; good && i < token->text.size; i++)
+		good = token->text.at[i] > ' ' && token->text.at[i] < 0x7f; /* it goes into a header */
+	int size = good ? snprintf(access->token, sizeof access->token, "%.*s", (int)token->text.size,
+	                           (const char *)token->text.at)
+	                : 0;
+	arena_free(&arena);
+	if (!good || size >= TOKEN_BYTES_MAX) {
+		access->token[0] = 0;
+		return false;
+	}
+	seconds = seconds > 2 * TOKEN_EARLY_S ? seconds - TOKEN_EARLY_S : seconds / 2;
+	access->token_ends = mono_after(access->google->now, (dur_us){seconds * US_PER_SEC});
+	return true;
+}
+
+static void on_exchanged(struct egress_job *job, const struct egress_outcome *outcome)
+{
+	struct access *access = (struct access *)((char *)job - offsetof(struct access, exchange));
+	bool           is_refused = !outcome->error && outcome->status >= 400 && outcome->status < 500 &&
+	                  outcome->status != 429;
+	char reason[96];
+	access->is_asking = false;
+	if (!outcome->error && outcome->status == 200 && take_token(access, outcome->body)) {
+		access->ask_at.v = 0;
+		return;
+	}
+	snprintf(reason, sizeof reason, "no access token: %s",
+	         outcome->error ? attempt_word(outcome->error) : "");
+	if (!outcome->error) snprintf(reason, sizeof reason, "no access token: status %d", outcome->status);
+	end_line(access, is_refused ? 401 : 0, reason);
+}
+
+/* Calls --------------------------------------------------------------------------------------------------- */
+
+static void on_called(struct egress_job *job, const struct egress_outcome *outcome)
+{
+	struct google_call *call = (struct google_call *)((char *)job - offsetof(struct google_call, job));
+	struct access      *access = call->access;
+	access->running--;
+	if (!outcome->error && outcome->status == 401) access->token[0] = 0; /* the next call has a new one */
+	end(call, outcome->error ? 0 : outcome->status, outcome->body,
+	    outcome->error ? attempt_word(outcome->error) : "");
+}
+
+void google_call(struct access *access, struct google_call *call)
+{
+	call->access = access;
+	call->job.on_done = on_called;
+	TAILQ_INSERT_TAIL(&access->line, call, in_line);
+}
+
+static bool begin(struct access *access, struct google_call *call)
+{
+	char              bearer[TOKEN_BYTES_MAX + 32];
+	const char *const headers[] = {"Content-Type: application/json", bearer};
+	struct google    *google = access->google;
+	struct buffer     url = {0};
+	snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", access->token);
+	buffer_text(&url, google->options.api ? google->options.api : google_api);
+	buffer_text(&url, "/walletobjects/v1/");
+	buffer_append(&url, call->path.at, call->path.size);
+	struct egress_request request = {.owner = access->name.account,
+	                                 .url = buffer_span(&url),
+	                                 .headers = headers,
+	                                 .header_count = 2,
+	                                 .is_fetch = true,
+	                                 .method = call->method,
+	                                 .body = call->body,
+	                                 .user = &call->job};
+	bool good = !url.failed && !egress_start(google->options.egress, &request, google->now);
+	buffer_free(&url);
+	explicit_bzero(bearer, sizeof bearer);
+	return good;
+}
+
+static void give_up_late(struct access *access)
+{
+	struct google_call *call;
+	while ((call = TAILQ_FIRST(&access->line)) && call->due.v <= access->google->now.v) {
+		TAILQ_REMOVE(&access->line, call, in_line);
+		end(call, 0, span_of(NULL, 0), "it waited too long");
+	}
+}
+
+/* Returns when it wants to be looked at again. */
+static mono_us turn_one(struct access *access)
+{
+	struct google      *google = access->google;
+	struct google_call *call;
+	mono_us             never = {INT64_MAX};
+	give_up_late(access);
+	if (!(call = TAILQ_FIRST(&access->line)) || access->is_asking) return never;
+	if (!access->token[0] || access->token_ends.v <= google->now.v) {
+		if (access->ask_at.v > google->now.v) return access->ask_at;
+		ask_token(access);
+		return access->is_asking ? never : access->ask_at;
+	}
+	if (access->next_call.v > google->now.v) return access->next_call;
+	access->next_call = mono_after(google->now, (dur_us){SPACE_US});
+	if (!begin(access, call)) return access->next_call; /* egress is full */
+	TAILQ_REMOVE(&access->line, call, in_line);
+	access->running++;
+	return TAILQ_EMPTY(&access->line) ? never : access->next_call;
+}
+
+dur_us google_turn(struct google *google, mono_us now)
+{
+	struct access *access, *next;
+	dur_us         wait = {INT64_MAX};
+	google->now = now;
+	for (access = LIST_FIRST(&google->accesses); access; access = next) {
+		next = LIST_NEXT(access, link);
+		mono_us at = turn_one(access);
+		if (at.v == INT64_MAX) continue;
+		dur_us left = mono_since(at, now);
+		if (left.v < wait.v) wait = left;
+	}
+	return wait;
+}
+
+/* Classes ------------------------------------------------------------------------------------------------- */
+
+static size_t place_of(struct span id, uint8_t hash[SHA256_BYTES])
+{
+	sha256_of(&id, 1, hash);
+	return ((size_t)hash[0] << 8 | hash[1]) % CLASSES;
+}
+
+bool google_knows_class(const struct google *google, struct span id, struct span json)
+{
+	uint8_t                  name[SHA256_BYTES], hash[SHA256_BYTES];
+	const struct class_seen *seen = &google->classes[place_of(id, name)];
+	sha256_of(&json, 1, hash);
+	return !memcmp(seen->id, name, sizeof name) && !memcmp(seen->json, hash, sizeof hash);
+}
+
+void google_note_class(struct google *google, struct span id, struct span json)
+{
+	uint8_t            name[SHA256_BYTES];
+	struct class_seen *seen = &google->classes[place_of(id, name)];
+	memcpy(seen->id, name, sizeof name);
+	sha256_of(&json, 1, seen->json);
+}

@@ -1,0 +1,108 @@
+/* Both are answered by a shard: the link is signed there, and the callback is checked there. A callback that is good comes back as a
+ * ticket, with which the shard's writer is asked to apply it. */
+#include "http/google.h"
+
+#include "http/answer.h"
+#include "http/page_answer.h"
+#include "schemas/api/wallet.h"
+
+static const struct span nothing = {NULL, 0};
+
+/* The link ------------------------------------------------------------------------------------------------ */
+
+static void redirect(struct exchange *exchange, struct span link)
+{
+	static const struct page_header headers[] = {
+	    {"Cache-Control", "no-store"},
+	};
+	page_headers(exchange, headers, sizeof headers / sizeof *headers);
+	answer_header(exchange, "Location", link);
+	answer_empty(exchange, 303);
+}
+
+static void on_link(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	exchange_heard(exchange, reply);
+	if (reply->err == ERR_RESOURCE_NOT_FOUND)
+		exchange->route = route_row(ROUTE_PASS_IMAGE); /* as any other name */
+	if (reply->err)
+		page_refuse(exchange, reply->err);
+	else if (reply->payload->type == MSGPACK_OBJECT_STR)
+		redirect(exchange, exchange_keep(exchange, arg_span(reply->payload)));
+	else if (reply->payload->type == MSGPACK_OBJECT_NIL)
+		page_refuse(exchange, ERR_OVERLOADED); /* the pass is being made */
+	else
+		page_refuse_as(exchange, 403);
+}
+
+enum err google_ask_link(struct exchange *exchange, struct call *head, struct span token)
+{
+	struct buffer *arguments;
+	head->message = MSG_WALLET_GOOGLE_LINK;
+	exchange->pending.on_reply = on_link;
+	enum err err = exchange_call(exchange, head, &arguments);
+	if (err) return err;
+	msgpack_packer packer = buffer_packer(arguments);
+	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_LINK);
+	pack_str(&packer, token);
+	exchange_send(exchange);
+	return OK;
+}
+
+/* The callback -------------------------------------------------------------------------------------------- */
+
+static void on_applied(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	exchange_heard(exchange, reply);
+	if (reply->err)
+		answer_error(exchange, reply->err, nothing, nothing);
+	else
+		answer_empty(exchange, 200);
+}
+
+static enum err apply(struct exchange *exchange, struct span ticket)
+{
+	struct call head = {
+	    .message = MSG_WALLET_GOOGLE_EVENT, .has_account = true, .account = exchange->account};
+	struct buffer *arguments;
+	exchange->pending.on_reply = on_applied;
+	enum err err = exchange_call(exchange, &head, &arguments);
+	if (err) return err;
+	msgpack_packer packer = buffer_packer(arguments);
+	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_EVENT);
+	pack_bin(&packer, ticket);
+	exchange_send(exchange);
+	return OK;
+}
+
+static void on_checked(struct pending *pending, const struct reply *reply)
+{
+	static const char message[] = "The body is no callback of Google's wallet for this account.";
+	struct exchange  *exchange = (struct exchange *)pending;
+	enum err          err = reply->err;
+	if (err == ERR_RESOURCE_NOT_FOUND)
+		err = ERR_INVALID_REQUEST; /* no such account: a stranger learns no more */
+	if (!err) err = apply(exchange, exchange_keep(exchange, arg_span(reply->payload)));
+	if (!err) return;
+	exchange_heard(exchange, reply);
+	answer_error(exchange, err, nothing, err == ERR_INVALID_REQUEST ? span_str(message) : nothing);
+}
+
+enum err google_ask_callback(struct exchange *exchange, const struct call *head, struct span account,
+                             struct span body)
+{
+	struct call    call = *head;
+	struct buffer *arguments;
+	call.message = MSG_WALLET_GOOGLE_CHECK;
+	exchange->pending.on_reply = on_checked;
+	enum err err = exchange_call(exchange, &call, &arguments);
+	if (err) return err;
+	msgpack_packer packer = buffer_packer(arguments);
+	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_CHECK);
+	pack_str(&packer, account);
+	pack_bin(&packer, body);
+	exchange_send(exchange);
+	return OK;
+}

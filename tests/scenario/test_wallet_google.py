@@ -1,0 +1,375 @@
+"""Passes in Google's wallet, through an imitation of Google: its link (WALLET_GOOGLE_LINK), what it says of passes (WALLET_GOOGLE_KEYS,
+WALLET_GOOGLE_CHECK, WALLET_GOOGLE_EVENT), and what it gets (GOOGLE_LEASE, GOOGLE_REPORT)."""
+import json
+import time
+
+import pytest
+from google import Google, read_jwt
+from harness import wait_for
+from notices import ahead, await_state, put_audience, schedule
+from page import path_of_link
+from phones import names_of
+from shop import Shop, path_of, template_file
+from wallets import EMAIL, ISSUER, Apple, google as service_account, put_google
+
+NOT = 1.0  # seconds after which a call that must not come has not come
+SAVE = "https://pay.google.com/gp/v/save/"
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    return Apple(tmp_path_factory.mktemp("keys")).key()
+
+
+class Setting:
+    def __init__(self, new_service, tmp_path, key, *more):
+        self.google = Google(tmp_path, key)
+        self.service = new_service(shards=1, options=self.google.options("--test-clock", *more))
+        self.shop = Shop(self.service, ("balance", "none"))
+        self.client = self.service.client()
+        put_google(self.shop, service_account(tmp_path, key))
+
+    def link(self, made):
+        return self.client.get(path_of_link(made["download_url"]) + "/google")
+
+    def claims(self, made):
+        answer = self.link(made)
+        assert answer.status == 303, answer
+        assert answer.headers["location"].startswith(SAVE) and answer.headers["cache-control"] == "no-store"
+        return read_jwt(answer.headers["location"].removeprefix(SAVE), self.google.public)
+
+    def id_of(self, made):
+        return f"{ISSUER}.{names_of(self.service, made['download_url'])[0]}"
+
+    def say(self, body):
+        return self.client.post(f"/wallet/google/{self.shop.account}/callback", body)
+
+    def save(self, made):
+        """The holder follows the link, and Google says so."""
+        payload = self.claims(made)["payload"]
+        for kind, things in payload.items():
+            for thing in things:
+                self.google.things.setdefault((kind.removesuffix("es") if kind.endswith("Classes") else kind.removesuffix("s"),
+                                               thing["id"]), thing)
+        self.hear(made, "save")
+
+    def hear(self, made, event, **options):
+        body = self.google.callback(self.id_of(made), event, **options)
+        wait_for(lambda: self.say(body).status == 200, 10, "the callback to be taken")
+
+    def saved(self, pass_id, kind="balance"):
+        made = self.shop.create(pass_id, kind)
+        self.save(made)
+        self.google.wait("PATCH", "loyaltyObject" if kind == "balance" else "genericObject")
+        return made
+
+    def object_of(self, made, kind="loyaltyObject"):
+        return self.google.things[kind, self.id_of(made)]
+
+    def balance_at_google(self, made):
+        return self.object_of(made)["loyaltyPoints"]["balance"]["int"]
+
+    def advance(self, seconds):
+        self.service.cli("clock", "advance", f"{seconds}s")
+
+    def close(self):
+        self.client.close()
+        self.shop.close()
+        self.service.stop()
+        self.google.close()
+
+
+@pytest.fixture
+def at(new_service, tmp_path, key):
+    made = Setting(new_service, tmp_path, key)
+    yield made
+    made.close()
+
+
+def status(at, pass_id):
+    return at.shop.get(pass_id)["status"]
+
+
+def test_the_link_saves_class_and_object(at):
+    made = at.shop.create("ada", "balance", visible={"name": "Ada", "visits": 3, "vip": True})
+    at.shop.add("ada", 25)
+    claims = at.claims(made)
+    assert (claims["iss"], claims["aud"], claims["typ"]) == (EMAIL, "google", "savetowallet")
+    assert set(claims["payload"]) == {"loyaltyClasses", "loyaltyObjects"}
+    [shown], [whole] = claims["payload"]["loyaltyObjects"], claims["payload"]["loyaltyClasses"]
+    assert shown["id"] == at.id_of(made) and shown["classId"] == whole["id"] == f"{ISSUER}.{at.shop.templates['balance']}"
+    assert (shown["accountId"], shown["accountName"], shown["state"]) == ("ada", "Ada", "ACTIVE")
+    assert shown["loyaltyPoints"] == {"label": "Points", "balance": {"int": 25}}
+    assert shown["barcode"] == {"type": "QR_CODE", "value": "ada", "alternateText": "ada"}
+    assert shown["textModulesData"] == [{"id": "visits", "header": "Visits", "body": "3"}, {"id": "vip", "header": "VIP", "body": "Yes"}]
+    assert whole["callbackOptions"] == {"url": f"https://passes.example/wallet/google/{at.shop.account}/callback"}
+    assert status(at, "ada") == "issued", "a link is no saving"
+    page = at.client.get(path_of_link(made["download_url"]), headers={"User-Agent": "Mozilla/5.0 (Linux; Android 14)"})
+    assert b"wallet-google" in page.body and b"wallet-apple" not in page.body
+    preview = at.service.cli("wallet", "preview", at.shop.account, "ada")["google"]
+    assert preview == {"class": whole, "object": shown}
+
+
+def test_points_beyond_an_int_are_a_text(at):
+    made = at.shop.create("ada", "balance")
+    at.shop.add("ada", 5_000_000_000)
+    assert at.claims(made)["payload"]["loyaltyObjects"][0]["loyaltyPoints"]["balance"] == {"string": "5000000000"}
+
+
+def test_a_card_without_points_is_generic(at):
+    made = at.shop.create("ada", "none")
+    payload = at.claims(made)["payload"]
+    assert set(payload) == {"genericClasses", "genericObjects"}
+    assert payload["genericObjects"][0]["cardTitle"]["defaultValue"]["value"]
+    at.save(made)
+    [call] = at.google.wait("PATCH", "genericObject")
+    assert call.answer == 200
+
+
+def test_what_the_link_refuses(at):
+    made = at.shop.create("ada", "balance")
+    at.shop.set("--wallet", "apple")
+    assert at.link(made).status == 404
+    at.shop.set("--wallet", "on")
+    at.shop.event("ada", "deactivated")
+    assert at.link(made).status == 403
+    at.shop.delete("ada")
+    assert at.link(made).status == 410
+    assert at.client.get("/p/AAAAAAAAAAAAAAAAAAAAAA/google").status == 404
+
+
+def test_a_saved_pass_is_active_and_its_points_move(at):
+    made = at.saved("ada")
+    assert status(at, "ada") == "active"
+    assert at.service.cli("wallet", "show", at.shop.account)["installed"] == {"apple": 0, "google": 1}
+    at.advance(6)
+    at.shop.add("ada", 25)
+    wait_for(lambda: at.balance_at_google(made) == 25, 10, "the points at Google")
+    assert at.google.tokens == 1, "the token is kept"
+    assert at.service.cli("verify")["ok"]
+
+
+def test_a_pass_that_nobody_saved_costs_no_call(at):
+    made = at.shop.create("ada", "balance")
+    at.claims(made)
+    at.shop.add("ada", 25)
+    time.sleep(NOT)
+    assert not at.google.calls and not at.google.tokens
+
+
+def test_a_pass_that_is_deleted_there_is_removed(at):
+    made = at.saved("ada")
+    at.hear(made, "del", ends=70)
+    assert status(at, "ada") == "active", "for a minute"
+    at.advance(61)
+    wait_for(lambda: status(at, "ada") == "removed", 10, "the removal")
+    at.hear(made, "save", ends=80)
+    assert status(at, "ada") == "active"
+    assert at.service.cli("verify")["ok"]
+
+
+def test_late_and_double_callbacks_change_nothing(at):
+    made = at.saved("ada")
+    save = at.google.callback(at.id_of(made), "save", ends=90)
+    gone = at.google.callback(at.id_of(made), "del", ends=80)
+    assert at.say(save).status == at.say(gone).status == at.say(save).status == 200
+    at.advance(61)
+    time.sleep(NOT)
+    assert status(at, "ada") == "active"
+
+
+def test_callbacks_that_are_not_googles(at):
+    made = at.saved("ada")
+    good = at.google.callback(at.id_of(made), "del", ends=90)
+    other = at.google.pair("other")
+    bad = [
+        {**good, "signature": good["signature"][:-8] + "AAAAAAA="}, {**good, "protocolVersion": "ECv1"}, {}, [], "x",
+        at.google.callback(at.id_of(made), "del", ends=90, by=other), at.google.callback(at.id_of(made), "del", ends=-1),
+        at.google.callback(at.id_of(made), "del", ends=90, issuer="1"), at.google.callback(at.id_of(made), "eat", ends=90),
+        at.google.callback(f"{ISSUER}.AAAAAAAAAAAAAAAAAAAAAA", "del", ends=90),
+        {**good, "signedMessage": good["signedMessage"].replace('"del"', '"save"')},
+    ]
+    for body in bad:
+        answer = at.say(body)
+        assert answer.status == 400 and answer.json["code"] == "INVALID_REQUEST", (body, answer)
+    stranger = Shop(at.service, ("balance",))
+    assert at.client.post(f"/wallet/google/{stranger.account}/callback", good).status == 400, "another account's pass"
+    assert at.client.post("/wallet/google/acc_aaaaaaaaaaaaaaab/callback", good).status == 400
+    assert at.client.post(f"/wallet/google/{at.shop.account}/callback", {"pad": "x" * 20000}).status == 413
+    stranger.close()
+    at.advance(61)
+    assert status(at, "ada") == "active"
+
+
+def test_callbacks_wait_for_googles_keys(new_service, tmp_path, key):
+    google = Google(tmp_path, key)
+    google.serves_keys = False
+    service = new_service(shards=1, options=google.options())
+    shop = Shop(service, ("balance",))
+    put_google(shop, service_account(tmp_path, key))
+    made = shop.create("ada")
+    body = google.callback(f"{ISSUER}.{names_of(service, made['download_url'])[0]}", "save")
+    with service.client() as client:
+        for _ in range(5):
+            answer = client.post(f"/wallet/google/{shop.account}/callback", body)
+            assert answer.status == 503 and answer.headers["retry-after"]
+            time.sleep(0.2)
+    shop.close()
+    service.stop()
+    google.close()
+
+
+def test_without_a_service_account_there_is_nothing(new_service, tmp_path, key):
+    google = Google(tmp_path, key)
+    service = new_service(shards=1, options=google.options())
+    shop = Shop(service, ("balance",))
+    made = shop.create("ada")
+    with service.client() as client:
+        other, link = (client.get(path_of_link(made["download_url"]) + name) for name in ("/anything", "/google"))
+        assert (link.status, link.body) == (other.status, other.body) and link.status == 404
+        assert client.post(f"/wallet/google/{shop.account}/callback", {}).json["code"] == "ROUTE_NOT_FOUND"
+    time.sleep(NOT)
+    assert not google.calls and not google.tokens
+    shop.close()
+    service.stop()
+    google.close()
+
+
+@pytest.mark.parametrize("answer", [429, 500, 503])
+def test_what_failed_is_repeated(at, answer):
+    made = at.saved("ada")
+    at.advance(6)
+    at.google.answers["PATCH", "loyaltyObject"].append(answer)
+    at.shop.add("ada", 25)
+    wait_for(lambda: any(call.answer == answer for call in at.google.calls), 10, "the failure")
+    assert at.service.cli("wallet", "show", at.shop.account)["waiting"]["updates"] == 1
+    at.advance(7)
+    wait_for(lambda: at.balance_at_google(made) == 25, 10, "the points")
+
+
+def test_a_stale_token_is_replaced(at):
+    made = at.saved("ada")
+    at.google.tokens += 1  # the one that is kept holds no more
+    at.advance(6)
+    at.shop.add("ada", 25)
+    wait_for(lambda: at.balance_at_google(made) == 25, 10, "the points")
+    assert [call.answer for call in at.google.calls].count(401) == 1
+
+
+def test_a_service_account_that_google_refuses_rests(at):
+    made = at.shop.create("ada", "balance")
+    at.google.refuses_tokens = True
+    at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=google seconds=60")
+    at.save(made)
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["state"] == "resting", 10, "the rest")
+    assert "no access token" in at.service.cli("wallet", "google", "show", at.shop.account)["last_error"]
+    at.google.refuses_tokens = False
+    at.advance(61)
+    at.google.wait("PATCH", "loyaltyObject")
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["state"] == "ok", 10, "the end of the rest")
+
+
+def test_a_class_is_made_once_and_again_when_it_looks_different(at):
+    made = at.saved("ada")
+    assert [call.method for call in at.google.calls if call.path.startswith("loyaltyClass")] == ["PATCH"]
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.balance_at_google(made) == 1, 10, "the points")
+    assert len(at.google.of("PATCH", "loyaltyClass")) == 1, "it looks as it did"
+    at.shop.put_template(template_file(pass_template_id=at.shop.templates["balance"], appearance={"title": "Other"}))
+    at.advance(6)
+    at.google.wait("PATCH", "loyaltyClass", 2)
+    assert at.google.things["loyaltyClass", f"{ISSUER}.{at.shop.templates['balance']}"]["programName"] == "Other"
+
+
+def test_a_class_that_google_has_not_is_made(at):
+    made = at.shop.create("ada", "balance")
+    at.google.things["loyaltyObject", at.id_of(made)] = {}
+    at.hear(made, "save")
+    at.google.wait("POST", "loyaltyClass")
+    at.google.wait("PATCH", "loyaltyObject")
+
+
+def test_messages_are_sent_with_three_notices_a_day(at):
+    made = at.saved("ada")
+    for number in range(4):
+        at.advance(6)
+        at.shop.add("ada", 1, message=f"Hello {number}")
+        at.google.wait("POST", "loyaltyObject", number + 1)
+    sent = [call.body["message"] for call in at.google.of("POST", "loyaltyObject")]
+    assert [message["body"] for message in sent] == [f"Hello {number}" for number in range(4)]
+    assert [message["messageType"] for message in sent] == ["TEXT_AND_NOTIFY"] * 3 + ["TEXT"]
+    assert len({message["id"] for message in sent}) == 4
+    at.advance(24 * 3600)
+    at.shop.add("ada", 1, message="Tomorrow")
+    assert at.google.wait("POST", "loyaltyObject", 5)[-1].body["message"]["messageType"] == "TEXT_AND_NOTIFY"
+
+
+def test_a_quota_of_googles_makes_a_message_silent(at):
+    at.saved("ada")
+    at.advance(6)
+    at.google.answers["POST", "loyaltyObject/addMessage"].append(429)
+    at.shop.add("ada", 1, message="Hello")
+    first, second = at.google.wait("POST", "loyaltyObject", 2)
+    assert [first.body["message"]["messageType"], second.body["message"]["messageType"]] == ["TEXT_AND_NOTIFY", "TEXT"]
+
+
+def test_a_message_to_an_audience_reaches_google(at):
+    at.saved("ada")
+    at.advance(6)
+    audience = put_audience(at.shop, "--name", "All", "--pass", "ada")
+    schedule(at.shop, "Hello all", ahead(at.shop, seconds=-1), "--audience", audience)
+    assert at.google.wait("POST", "loyaltyObject")[0].body["message"]["body"] == "Hello all"
+    await_state(at.shop, "Hello all", "sent")
+
+
+def test_an_ended_pass_is_inactive_there(at):
+    made = at.saved("ada")
+    at.advance(6)
+    at.shop.event("ada", "deactivated")
+    wait_for(lambda: at.object_of(made)["state"] == "INACTIVE", 10, "the end at Google")
+
+
+def test_an_object_that_google_has_not(at):
+    made = at.saved("ada")
+    del at.google.things["loyaltyObject", at.id_of(made)]
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.google.of("PATCH", "loyaltyObject")[-1].answer == 404, 10, "the answer")
+    time.sleep(NOT)
+    assert status(at, "ada") == "active", "it may be too fresh"
+    assert at.service.cli("wallet", "show", at.shop.account)["waiting"]["updates"] == 1
+
+
+def test_updates_survive_kills(at):
+    made = at.saved("ada")
+    at.service.expect_log("event=died")
+    for role in ("timer", "shard", "http"):
+        at.advance(6)
+        at.shop.add("ada", 5)
+        at.service.kill_child(role)
+        at.shop.client.close()
+    at.advance(30)
+    wait_for(lambda: at.advance(6) or at.balance_at_google(made) == 15, 40, "the points")
+    assert at.service.cli("verify")["ok"]
+
+
+def test_nothing_is_sent_without_deliveries(new_service, tmp_path, key):
+    at = Setting(new_service, tmp_path, key, "--no-deliveries")
+    assert at.link(at.shop.create("ada", "balance")).status == 303
+    time.sleep(NOT)
+    assert not at.google.calls and not at.google.tokens
+    at.close()
+
+
+def test_uninstalled_by_hand(at):
+    made = at.saved("ada")
+    at.shop.event("ada", "uninstalled")
+    assert status(at, "ada") == "removed"
+    at.advance(6)
+    count = len(at.google.calls)
+    at.shop.add("ada", 5)
+    time.sleep(NOT)
+    assert len(at.google.calls) == count and at.service.cli("verify")["ok"]
+    assert json.dumps(at.service.cli("wallet", "show", at.shop.account)["installed"]) == '{"apple": 0, "google": 0}'
+    assert path_of("ada") and made
