@@ -195,7 +195,8 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 {
 	static const char *const steps[] = {"class", "class", "message", "message", "object"};
 	char                     text[PUSH_REASON_TEXT];
-	if (status == 401 && !*reason && !work->is_renewed) { /* the token held no more; the next call has a new one */
+	if (status == 401 && !*reason &&
+	    !work->is_renewed) { /* the token held no more; the next call has a new one */
 		work->is_renewed = true;
 		begin_step(work);
 		return;
