@@ -5,7 +5,7 @@
 #include "store/keys.h"
 
 enum { ROW_VERSION = 1, AT_ISSUER = 2, AT_CALLBACK = 10, AT_MESSAGE = 18, AT_NOTICES = 22 };
-enum { ROW_BYTES = AT_NOTICES + 8 * WALLET_GOOGLE_NOTICES };
+enum { AT_TOKEN = AT_NOTICES + 8 * WALLET_GOOGLE_NOTICES, ROW_BYTES = AT_TOKEN + WALLET_GOOGLE_TOKEN_BYTES };
 
 enum err wallet_google_row_read(struct span key, struct span value, struct wallet_google *row)
 {
@@ -18,6 +18,7 @@ enum err wallet_google_row_read(struct span key, struct span value, struct walle
 	row->message = get_le32(value.at + AT_MESSAGE);
 	for (unsigned i = 0; i < WALLET_GOOGLE_NOTICES; i++)
 		row->notices[i].v = (int64_t)get_le64(value.at + AT_NOTICES + 8 * i);
+	memcpy(row->token, value.at + AT_TOKEN, sizeof row->token);
 	return row->state && row->state < WALLET_GOOGLE_STATES ? OK : ERR_DAMAGED;
 }
 
@@ -30,6 +31,7 @@ enum err wallet_google_row_put(struct view *view, struct account_id account, con
 	put_le32(value + AT_MESSAGE, row->message);
 	for (unsigned i = 0; i < WALLET_GOOGLE_NOTICES; i++)
 		put_le64(value + AT_NOTICES + 8 * i, (uint64_t)row->notices[i].v);
+	memcpy(value + AT_TOKEN, row->token, sizeof row->token);
 	return write_put(view_writes(view), TABLE_WALLET_GOOGLE, key_span(&key), span_of(value, ROW_BYTES));
 }
 

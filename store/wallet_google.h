@@ -6,13 +6,13 @@
 /* A pass in Google's wallet, as Google said last. WALLET_GOOGLE row: account | number of the pass u32 -> version u8 (1) | state u8 |
  * issuer u64, wallet_number() of its id | when the callback ends that was applied last, in ms of real time, i64 | number of the
  * notification that was sent last and 1, u32, 0: none | when the last three messages with a notice were sent, i64 each, the oldest
- * first, 0: none. Little-endian. Rows are put and deleted, never patched. Errors: as view.h. */
+ * first, 0: none | of an erased pass the token of its former link, 16, else 0. Little-endian. Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_google_state {
 	WALLET_GOOGLE_SAVED = 1, /* its holder has it */
 	WALLET_GOOGLE_GONE,      /* its holder has deleted it */
 	WALLET_GOOGLE_STATES
 };
-enum { WALLET_GOOGLE_NOTICES = 3 };
+enum { WALLET_GOOGLE_NOTICES = 3, WALLET_GOOGLE_TOKEN_BYTES = 16 };
 
 struct wallet_google {
 	uint32_t pass_number;
@@ -21,6 +21,7 @@ struct wallet_google {
 	int64_t  callback_ms;
 	uint32_t message;
 	wall_us  notices[WALLET_GOOGLE_NOTICES]; /* service time */
+	uint8_t  token[WALLET_GOOGLE_TOKEN_BYTES];
 };
 
 must_check enum err wallet_google_row_put(struct view *view, struct account_id account,

@@ -46,7 +46,7 @@ static void attempt_end(struct attempt *attempt)
 		if (attempt->state == LOOKING) TAILQ_REMOVE(&endpoint->host->looking, attempt, of_endpoint);
 		endpoint_leave(attempt);
 	}
-	egress->fetch_count -= attempt->is_fetch;
+	egress->fetch_count -= attempt->is_fetch && !attempt->method;
 	egress->body_bytes -= attempt->body_size;
 	egress->body_bytes_of[account_slot(endpoint->owner)] -= attempt->body_size;
 	attempt_free(attempt);
@@ -153,7 +153,7 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	enum err        err = ERR_OVERLOADED;
 
 	if (egress_free_slots(egress) == 0 || !has_bytes_for(egress, request)) goto out;
-	if (request->is_fetch && egress->fetch_count >= EGRESS_FETCHES_MAX) goto out;
+	if (request->is_fetch && !request->method && egress->fetch_count >= EGRESS_FETCHES_MAX) goto out;
 	err = request->is_fetch ? url_read_image(request->url, &url) : url_read(request->url, &url);
 	if (err) goto out;
 	err = ERR_NO_MEMORY;
@@ -168,7 +168,8 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	TAILQ_INSERT_TAIL(&egress->in[WAITING], attempt, by_age);
 	TAILQ_INSERT_TAIL(&attempt->endpoint->waiting, attempt, of_endpoint);
 	egress->waiting_count++;
-	egress->fetch_count += attempt->is_fetch;
+	egress->fetch_count += attempt->is_fetch &&
+	                       !attempt->method; /* calls with a method bound themselves */
 	egress->body_bytes += attempt->body_size;
 	egress->body_bytes_of[account_slot(request->owner)] += attempt->body_size;
 	endpoint_settle(attempt->endpoint);

@@ -19,7 +19,8 @@
 enum {
 	ASK_AGAIN_MS = 200,
 	WANTED_AGAIN_MS = 1000,
-	WORK_MS = 12000,
+	WORK_MS = 9000,
+	IN_HAND_MAX = 64,
 	KEYS_FRESH_S = 6 * 3600,
 	KEYS_AGAIN_S = 30
 };
@@ -32,13 +33,17 @@ struct google_work {
 	LIST_ENTRY(google_work) link;
 	struct googling     *of;
 	struct google_call   call;
-	struct access_name   name;
+	struct account_id    account; /* in whose rows the credential is, and which it is */
+	uint64_t             number;
+	uint32_t             generation;
+	wall_us              put;
 	bool                 is_doubtful;
 	enum step            step;
 	struct google_report report;
 	struct buffer        kind, class_id, class, object_id, object, message; /* as leased */
 	struct buffer        path, body;                                        /* of the call */
 	bool                 may_notify, is_renewed; /* it has had a new access token */
+	bool                 has_made;               /* it has tried to make the class */
 };
 LIST_HEAD(google_works, google_work);
 
@@ -53,7 +58,7 @@ struct googling {
 	bool is_polling, is_stopping, is_withdrawn, is_reporting, is_naming, is_fetching, wants_keys,
 	    has_keys;
 	uint32_t in_hand;
-	mono_us  ask_at, report_at, fetch_at, now;
+	mono_us  ask_at, report_at, fetch_at, name_at, now;
 };
 
 /* Calls of the shard -------------------------------------------------------------------------------------- */
@@ -82,10 +87,10 @@ static void complain(struct google_work *work, enum push_complaint_kind kind, co
 {
 	uint8_t               bytes[PUSH_COMPLAINT_BYTES];
 	struct push_complaint complaint = {.kind = kind,
-	                                   .account = work->name.account,
-	                                   .number = work->name.number,
-	                                   .generation = work->name.generation,
-	                                   .put = work->name.put};
+	                                   .account = work->account,
+	                                   .number = work->number,
+	                                   .generation = work->generation,
+	                                   .put = work->put};
 	if (work->of->complaints.size >= PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES) return;
 	snprintf(complaint.reason, sizeof complaint.reason, "%s", reason);
 	push_complaint_write(&complaint, bytes);
@@ -190,18 +195,29 @@ static void take_success(struct google_work *work, struct span body)
 	next_step(work);
 }
 
-/* A status that is none of success. */
-static void take_failure(struct google_work *work, int status, const char *reason)
+static void complain_of(struct google_work *work, int status, const char *reason)
 {
 	static const char *const steps[] = {"class", "class", "message", "message", "object"};
 	char                     text[PUSH_REASON_TEXT];
+	bool                     is_refused = status == 401 || status == 403;
+	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
+	if (status)
+		snprintf(text, sizeof text, "%s: status %d%s%s", steps[work->step], status,
+		         *reason ? ", " : "", reason);
+	complain(work, is_refused ? PUSH_RESTS : PUSH_COMPLAINS, text);
+}
+
+/* A status that is none of success. */
+static void take_failure(struct google_work *work, int status, const char *reason)
+{
 	if (status == 401 && !*reason &&
 	    !work->is_renewed) { /* the token held no more; the next call has a new one */
 		work->is_renewed = true;
 		begin_step(work);
 		return;
 	}
-	if (status == 404 && work->step == STEP_CLASS) {
+	if (status == 404 && work->step == STEP_CLASS && !work->has_made) {
+		work->has_made = true;
 		work->step = STEP_CLASS_MADE;
 		begin_step(work);
 		return;
@@ -217,17 +233,27 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 		begin_step(work);
 		return;
 	}
-	if (status == 404) {
+	if (status == CALL_NOT_BEGUN) { /* its turn did not come */
+		end(work, GOOGLE_HELD);
+		return;
+	}
+	if (status == 404 && work->step > STEP_CLASS_MADE) {
 		end(work, GOOGLE_ABSENT);
 		return;
 	}
-	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
-	if (status)
-		snprintf(text, sizeof text, "%s: status %d%s%s", steps[work->step], status,
-		         *reason ? ", " : "", reason);
+	bool is_message = work->step == STEP_MESSAGE || work->step == STEP_MESSAGE_SILENT;
+	bool is_for_good = status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
+	                   status != 429;
+	if (is_message && is_for_good) { /* the object is written without it; 409: it was sent before */
+		if (status != 409) complain_of(work, status, reason);
+		work->report.message = GOOGLE_MESSAGE_SILENT;
+		work->step = STEP_OBJECT;
+		begin_step(work);
+		return;
+	}
 	bool is_refused = status == 401 || status == 403;
 	bool is_for_now = !status || status >= 500 || status == 429 || status == 408;
-	complain(work, is_refused ? PUSH_RESTS : PUSH_COMPLAINS, text);
+	complain_of(work, status, reason);
 	end(work, is_refused ? GOOGLE_HELD : is_for_now ? GOOGLE_AGAIN : GOOGLE_REFUSED);
 }
 
@@ -243,18 +269,18 @@ static void on_called(struct google_call *call, int status, struct span body, co
 /* Taking an answer ---------------------------------------------------------------------------------------- */
 
 static struct access *open_access(struct googling *googling, const msgpack_object *items,
-                                  const struct access_name *name)
+                                  const struct google_work *work)
 {
 	struct buffer      plain = {.at = NULL};
 	struct wallet_keys keys;
 	struct access     *access = NULL;
-	struct wallet_seal whose = {.account = name->account,
+	struct wallet_seal whose = {.account = work->account,
 	                            .kind = WALLET_GOOGLE,
-	                            .number = name->number,
-	                            .generation = name->generation};
+	                            .number = work->number,
+	                            .generation = work->generation};
 	if (!wallet_unseal(googling->options.key, &whose, arg_span(&items[GOOGLE_AT_SEALED]), &plain,
 	                   &keys)) {
-		struct access_credential credential = {.name = *name,
+		struct access_credential credential = {.account = work->account,
 		                                       .email = arg_span(&items[GOOGLE_AT_EMAIL]),
 		                                       .token_uri = arg_span(&items[GOOGLE_AT_TOKEN_URI]),
 		                                       .key = keys.key};
@@ -280,11 +306,11 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	work->of = googling;
 	work->call.on_done = on_called;
 	work->call.due = mono_after(googling->now, (dur_us){WORK_MS * US_PER_MS});
-	memcpy(work->name.account.b, credential[GOOGLE_AT_ACCOUNT].via.bin.ptr, sizeof work->name.account.b);
-	work->name.number = credential[GOOGLE_AT_NUMBER].via.u64;
-	work->name.generation = (uint32_t)credential[GOOGLE_AT_GENERATION].via.u64;
-	work->name.put.v = arg_integer(&credential[GOOGLE_AT_PUT], 0);
-	work->is_doubtful = true; /* cheap to say: a shard that knows it writes nothing */
+	memcpy(work->account.b, credential[GOOGLE_AT_ACCOUNT].via.bin.ptr, sizeof work->account.b);
+	work->number = credential[GOOGLE_AT_NUMBER].via.u64;
+	work->generation = (uint32_t)credential[GOOGLE_AT_GENERATION].via.u64;
+	work->put.v = arg_integer(&credential[GOOGLE_AT_PUT], 0);
+	work->is_doubtful = credential[GOOGLE_AT_DOUBTFUL].via.boolean;
 	push_lease_read((const uint8_t *)items[GOOGLE_AT_LEASE].via.bin.ptr, &work->report.lease);
 	copy(&work->kind, &items[GOOGLE_AT_KIND]);
 	copy(&work->class_id, &items[GOOGLE_AT_CLASS_ID]);
@@ -295,8 +321,7 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	work->report.notification = (uint32_t)items[GOOGLE_AT_NOTIFICATION].via.u64;
 	work->may_notify = items[GOOGLE_AT_MAY_NOTIFY].via.boolean;
 	googling->in_hand++;
-	work->call.access = access_find(googling->options.google, &work->name);
-	if (!work->call.access) work->call.access = open_access(googling, credential, &work->name);
+	work->call.access = open_access(googling, credential, work);
 	if (!work->call.access) {
 		complain(work, PUSH_RESTS, "its key cannot be opened");
 		end(work, GOOGLE_HELD);
@@ -387,6 +412,7 @@ static void on_named(struct asked *asked, const struct reply *reply)
 {
 	struct googling *googling = (struct googling *)((char *)asked - offsetof(struct googling, naming));
 	googling->is_naming = false;
+	googling->name_at = mono_after(googling->now, (dur_us){KEYS_AGAIN_S * US_PER_SEC});
 	if (reply->err) return;
 	buffer_clear(&googling->keys);
 	googling->has_keys = true;
@@ -408,7 +434,7 @@ static void on_fetched(struct egress_job *job, const struct egress_outcome *outc
 static void hand_over_keys(struct googling *googling)
 {
 	msgpack_packer packer;
-	if (!googling->keys.size || googling->is_naming) return;
+	if (!googling->keys.size || googling->is_naming || googling->now.v < googling->name_at.v) return;
 	if (!call_shard(googling, MSG_WALLET_GOOGLE_KEYS, CALL_DEADLINE_MS, &googling->naming, &packer))
 		return;
 	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_KEYS);
@@ -437,15 +463,17 @@ dur_us googling_turn(struct googling *googling, mono_us now)
 {
 	googling->now = now;
 	report(googling);
-	hand_over_keys(googling);
 	if (googling->is_stopping) {
 		if (googling->is_polling && !googling->is_withdrawn)
 			ask_for(googling, 0, &googling->withdrawal);
 		return (dur_us){INT64_MAX};
 	}
+	hand_over_keys(googling);
 	fetch_keys(googling);
-	if (!googling->is_polling && now.v >= googling->ask_at.v && googling->in_hand < GOOGLE_JOBS_MAX)
-		ask_for(googling, GOOGLE_JOBS_MAX - googling->in_hand, &googling->lease_poll);
+	if (!googling->is_polling && now.v >= googling->ask_at.v && googling->in_hand < IN_HAND_MAX) {
+		uint32_t count = IN_HAND_MAX - googling->in_hand;
+		ask_for(googling, count < GOOGLE_JOBS_MAX ? count : GOOGLE_JOBS_MAX, &googling->lease_poll);
+	}
 	return (dur_us){INT64_MAX};
 }
 
@@ -460,6 +488,14 @@ void googling_stop(struct googling *googling)
 	googling->is_stopping = true;
 }
 
+bool googling_is_idle(const struct googling *googling)
+{
+	bool is_polling = googling->is_polling && !googling->is_withdrawn;
+	return rpc_state(googling->options.rpc) != RPC_UP ||
+	       (LIST_EMPTY(&googling->works) && !googling->reports.size && !googling->is_reporting &&
+	        !is_polling);
+}
+
 enum err googling_open(struct googling **out, const struct googling_options *options)
 {
 	struct googling *googling = *out = calloc(1, sizeof *googling);
@@ -471,7 +507,9 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	googling->naming.on_reply = on_named;
 	googling->keys_job.on_done = on_fetched;
 	LIST_INIT(&googling->works);
-	return OK;
+	if (buffer_reserve(&googling->reports, (size_t)IN_HAND_MAX * GOOGLE_REPORT_BYTES)) return OK;
+	googling_close(out);
+	return ERR_NO_MEMORY;
 }
 
 void googling_close(struct googling **closed)

@@ -22,3 +22,5 @@ void                googling_close(struct googling **googling); /* before google
 dur_us googling_turn(struct googling *googling, mono_us now);
 /* No more leases; what is not reported is leased again by the next timer. */
 void googling_stop(struct googling *googling);
+bool googling_is_idle(
+    const struct googling *googling); /* none is under way and all are reported, or the shard is down */

@@ -347,7 +347,8 @@ static void sleep_for(struct timer *timer, dur_us wait)
 static bool all_are_idle(const struct timer *timer)
 {
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
-		if (!deliver_is_idle(timer->deliveries[shard]) || !pushing_is_idle(timer->pushings[shard]))
+		if (!deliver_is_idle(timer->deliveries[shard]) || !pushing_is_idle(timer->pushings[shard]) ||
+		    !googling_is_idle(timer->googlings[shard]))
 			return false;
 	return true;
 }

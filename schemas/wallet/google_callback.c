@@ -162,17 +162,45 @@ static enum err message_read(struct span text, int64_t now_ms, struct arena *are
 	return good ? OK : ERR_INVALID_REQUEST;
 }
 
+bool google_keys_are_some(struct span text, struct arena *arena)
+{
+	struct json *roots = NULL;
+	if (json_parse(text, arena, &roots)) return false;
+	const struct json *keys = list_in(roots, "keys");
+	return keys && keys->child;
+}
+
+enum err google_callback_open(struct span body, const struct google_judge *judge, struct arena *arena,
+                              struct google_opened *opened)
+{
+	struct json *call = NULL;
+	enum err     err = json_parse(body, arena, &call);
+	if (err) return err == ERR_NO_MEMORY ? err : ERR_INVALID_REQUEST;
+	*opened = (struct google_opened){.message = text_in(call, "signedMessage"),
+	                                 .signature = text_in(call, "signature")};
+	if (!opened->message.at || !span_is(text_in(call, "protocolVersion"), PROTOCOL))
+		return ERR_INVALID_REQUEST;
+	return middle_key(call, judge, arena, &opened->key);
+}
+
+bool google_callback_is_for(const struct google_opened *opened, struct span issuer_id)
+{
+	struct texts texts = {{span_str(SENDER), issuer_id, span_str(PROTOCOL), opened->message}, 4};
+	return is_signed(opened->key, opened->signature, &texts);
+}
+
+enum err google_callback_message(const struct google_opened *opened, int64_t now_ms, struct arena *arena,
+                                 struct google_callback *callback)
+{
+	return message_read(opened->message, now_ms, arena, callback);
+}
+
 enum err google_callback_read(struct span body, const struct google_judge *judge, struct arena *arena,
                               struct google_callback *callback)
 {
-	struct json *call = NULL;
-	struct span  key = span_of(NULL, 0);
-	enum err     err = json_parse(body, arena, &call);
-	if (err) return err == ERR_NO_MEMORY ? err : ERR_INVALID_REQUEST;
-	struct span message = text_in(call, "signedMessage");
-	if (!message.at || !span_is(text_in(call, "protocolVersion"), PROTOCOL)) return ERR_INVALID_REQUEST;
-	if ((err = middle_key(call, judge, arena, &key))) return err;
-	struct texts texts = {{span_str(SENDER), judge->issuer_id, span_str(PROTOCOL), message}, 4};
-	if (!is_signed(key, text_in(call, "signature"), &texts)) return ERR_INVALID_REQUEST;
-	return message_read(message, judge->now_ms, arena, callback);
+	struct google_opened opened;
+	enum err             err = google_callback_open(body, judge, arena, &opened);
+	if (err) return err;
+	if (!google_callback_is_for(&opened, judge->issuer_id)) return ERR_INVALID_REQUEST;
+	return google_callback_message(&opened, judge->now_ms, arena, callback);
 }

@@ -28,7 +28,21 @@ struct google_judge {
 	int64_t     now_ms;
 };
 
+/* Is the text a list of keys, as Google serves them? What else a server may answer with is none. */
+bool google_keys_are_some(struct span text, struct arena *arena);
+
 /* Spans live in `arena`, or point into `body`. Errors: ERR_INVALID_REQUEST: it is not of Google, not for this issuer, too late,
  * or has not its form; ERR_NO_MEMORY. */
 must_check enum err google_callback_read(struct span body, const struct google_judge *judge,
                                          struct arena *arena, struct google_callback *callback);
+
+/* The same in steps, for several issuers: Google's part is checked once, then each issuer takes one signature's check. judge->issuer_id
+ * is not used by the first. */
+struct google_opened {
+	struct span message, signature, key;
+};
+must_check enum err google_callback_open(struct span body, const struct google_judge *judge,
+                                         struct arena *arena, struct google_opened *opened);
+bool                google_callback_is_for(const struct google_opened *opened, struct span issuer_id);
+must_check enum err google_callback_message(const struct google_opened *opened, int64_t now_ms,
+                                            struct arena *arena, struct google_callback *callback);

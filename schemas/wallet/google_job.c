@@ -25,7 +25,9 @@ static bool is_credential(const msgpack_object *object)
 	for (unsigned i = GOOGLE_AT_EMAIL; i <= GOOGLE_AT_SEALED; i++)
 		if (items[i].type != MSGPACK_OBJECT_BIN) return false;
 	return is_bin(&items[GOOGLE_AT_ACCOUNT], sizeof(struct account_id)) &&
-	       is_natural(&items[GOOGLE_AT_NUMBER]) && is_natural(&items[GOOGLE_AT_GENERATION]);
+	       is_natural(&items[GOOGLE_AT_NUMBER]) &&
+	       items[GOOGLE_AT_DOUBTFUL].type == MSGPACK_OBJECT_BOOLEAN &&
+	       is_natural(&items[GOOGLE_AT_GENERATION]);
 }
 
 static bool is_job(const msgpack_object *object, uint32_t credentials)

@@ -7,13 +7,14 @@
  * be sent; the timer reports what became of each. Pure.
  *
  * Reply to GOOGLE_LEASE: msgpack [credentials, jobs, is there a service account, so that Google's root keys are wanted?].
- *   credential: GOOGLE_CREDENTIAL_ITEMS items: account bin 10, number, generation, put, email bin, token URI bin, sealed keys bin
+ *   credential: GOOGLE_CREDENTIAL_ITEMS items: account bin 10, number, generation, put, email bin, token URI bin, sealed keys bin,
+ *   is_doubtful: something was said of it that a success ends
  *   job: GOOGLE_JOB_ITEMS items: lease bin PUSH_LEASE_BYTES, index of its credential, kind ("loyalty" or "generic"), id of the class,
  *   the class as JSON, id of the object, the object as JSON, all bin; message bin: members of its JSON object, size 0: none; number
  *   of its notification; may it be shown with a notice?
  * GOOGLE_REPORT has two texts of whole records: `reports`, and `complaints` as in WALLET_REPORT. */
 enum {
-	GOOGLE_CREDENTIAL_ITEMS = 7,
+	GOOGLE_CREDENTIAL_ITEMS = 8,
 	GOOGLE_JOB_ITEMS = 10,
 	GOOGLE_REPORT_BYTES = PUSH_LEASE_BYTES + 6,
 };
@@ -25,7 +26,8 @@ enum {
 	GOOGLE_AT_PUT,
 	GOOGLE_AT_EMAIL,
 	GOOGLE_AT_TOKEN_URI,
-	GOOGLE_AT_SEALED
+	GOOGLE_AT_SEALED,
+	GOOGLE_AT_DOUBTFUL
 };
 enum {
 	GOOGLE_AT_LEASE,

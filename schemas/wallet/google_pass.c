@@ -5,6 +5,7 @@
 #include "schemas/wallet/pass_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A logo is required of a loyalty class, and Google fetches it: where a template has none, ours. */
 static const char own_logo[] = "/wallet/logo.png";
@@ -59,6 +60,14 @@ static void put_text(struct google_writer *writer, const char *key, struct span 
 	json_quote(text, writer->out);
 }
 
+/* What the pass has not. */
+static void put_none(struct google_writer *writer, const char *key)
+{
+	if (!writer->google->is_update) return;
+	put_key(writer, key);
+	buffer_text(writer->out, "null");
+}
+
 /* Google wants texts that may be translated in this form. */
 static void put_localized(struct google_writer *writer, const char *key, struct span text)
 {
@@ -79,7 +88,10 @@ static void put_image(struct google_writer *writer, const char *key, struct span
 static void put_colour(struct google_writer *writer)
 {
 	struct span colour = pass_parts_background(&writer->parts);
-	if (colour.size) put_text(writer, "hexBackgroundColor", colour);
+	if (colour.size)
+		put_text(writer, "hexBackgroundColor", colour);
+	else
+		put_none(writer, "hexBackgroundColor");
 }
 
 /* ---- the class ---- */
@@ -160,6 +172,7 @@ static void put_points(struct google_writer *writer)
 		buffer_text(writer->out, digits);
 	else
 		json_quote(span_str(digits), writer->out);
+	put_none(writer, is_small ? "string" : "int");
 	buffer_text(writer->out, "}}");
 }
 
@@ -172,7 +185,10 @@ static void put_barcode(struct google_writer *writer)
 	buffer_byte(writer->out, '{');
 	put_text(writer, "type", span_str(types[pass->settings->barcode]));
 	put_text(writer, "value", pass->pass_id);
-	if (pass->settings->caption) put_text(writer, "alternateText", pass->pass_id);
+	if (pass->settings->caption)
+		put_text(writer, "alternateText", pass->pass_id);
+	else
+		put_none(writer, "alternateText");
 	buffer_byte(writer->out, '}');
 }
 
@@ -199,9 +215,12 @@ static bool is_name(const struct wallet_pass *pass, unsigned index)
 
 static void put_name(struct google_writer *writer)
 {
-	for (unsigned i = 0; i < writer->pass->template->field_count; i++)
-		if (is_name(writer->pass, i) && value_at(writer, i))
-			put_text(writer, "accountName", text_of(value_at(writer, i)));
+	for (unsigned i = 0; i < writer->pass->template->field_count; i++) {
+		if (!is_name(writer->pass, i) || !value_at(writer, i)) continue;
+		put_text(writer, "accountName", text_of(value_at(writer, i)));
+		return;
+	}
+	put_none(writer, "accountName");
 }
 
 /* The fields that have no place of their own. */
@@ -227,6 +246,9 @@ static void put_texts(struct google_writer *writer)
 		buffer_byte(writer->out, '}');
 	}
 	if (has_any) buffer_byte(writer->out, ']');
+	if (has_any || !writer->google->is_update) return;
+	put_key(writer, "textModulesData");
+	buffer_text(writer->out, "[]");
 }
 
 static void put_generic_head(struct google_writer *writer)

@@ -10,6 +10,8 @@ struct google_pass {
 	struct account_id         account;
 	uint32_t                  template_number;
 	const char               *public_url;
+	bool
+	    is_update; /* of what Google has: what the pass has no more is named as well, since a PATCH keeps the rest */
 };
 
 /* "{issuer}.{id of the template}", and "{issuer}.{serial number}". */

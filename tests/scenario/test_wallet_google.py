@@ -373,3 +373,85 @@ def test_uninstalled_by_hand(at):
     assert len(at.google.calls) == count and at.service.cli("verify")["ok"]
     assert json.dumps(at.service.cli("wallet", "show", at.shop.account)["installed"]) == '{"apple": 0, "google": 0}'
     assert path_of("ada") and made
+
+
+def test_an_erased_pass_is_blanked_there(at):
+    made = at.saved("ada")
+    at.advance(6)
+    answer = at.shop.client.patch(path_of("ada"), {"visible": {"visits": 3}})
+    assert answer.status == 204
+    wait_for(lambda: at.object_of(made).get("textModulesData"), 10, "the field")
+    object_id = at.id_of(made)
+    at.advance(6)
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    shown = wait_for(lambda: (lambda thing: thing if thing["state"] == "INACTIVE" else None)(
+        at.google.things["loyaltyObject", object_id]), 10, "the end at Google")
+    assert shown["accountName"] is None and shown["textModulesData"] == [] and shown["accountId"] != "ada"
+    wait_for(lambda: at.service.cli("wallet", "show", at.shop.account)["waiting"]["updates"] == 0, 10, "the report")
+    assert at.service.cli("verify")["ok"]
+    assert at.service.stop() == 0
+    done = at.service.run("table", "dump", at.service.data / "shards/0", "wallet_google", data=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_a_pass_has_no_more_is_gone_there(at):
+    made = at.saved("ada")
+    for visible, texts in (({"visits": 3}, 1), ({"visits": None}, 0)):
+        at.advance(6)
+        assert at.shop.client.patch(path_of("ada"), {"visible": visible}).status == 204
+        wait_for(lambda: len(at.object_of(made).get("textModulesData", "x")) == texts, 10, "the texts")
+    at.advance(6)
+    at.shop.add("ada", 5_000_000_000)
+    wait_for(lambda: at.object_of(made)["loyaltyPoints"]["balance"] == {"string": "5000000000", "int": None}, 10, "the text")
+
+
+@pytest.mark.parametrize("answer", [400, 409])
+def test_a_message_that_google_refuses_holds_up_nothing(at, answer):
+    made = at.saved("ada")
+    at.advance(6)
+    at.google.answers["POST", "loyaltyObject/addMessage"].append(answer)
+    at.shop.add("ada", 25, message="Hello")
+    wait_for(lambda: at.balance_at_google(made) == 25, 10, "the points")
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.balance_at_google(made) == 26, 10, "the points")
+    assert len(at.google.of("POST", "loyaltyObject")) == 1, "it is not sent again"
+
+
+def test_a_class_that_cannot_be_made_removes_no_pass(at):
+    made = at.shop.create("ada", "balance")
+    at.google.answers["PATCH", "loyaltyClass"].extend([404] * 3)
+    at.google.answers["POST", "loyaltyClass"].extend([404, 409])
+    at.save(made)
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["last_error"], 10, "the error")
+    assert status(at, "ada") == "active" and len(at.google.calls) < 6
+
+
+def test_a_message_before_the_saving_is_not_sent(at):
+    made = at.shop.create("ada", "balance")
+    at.shop.event("ada", "installed")
+    at.shop.add("ada", 1, message="Too early")
+    at.save(made)
+    at.google.wait("PATCH", "loyaltyObject")
+    assert not at.google.of("POST", "loyaltyObject")
+
+
+def test_accounts_share_the_operators_pace_and_token(new_service, tmp_path, key):
+    google = Google(tmp_path, key)
+    service = new_service(shards=2, options=google.options("--test-clock"))
+    service.cli("wallet", "google", "put", "--default", "--service-account", service_account(tmp_path, key), "--issuer", ISSUER)
+    shops = [Shop(service, ("balance",)) for _ in range(4)]
+    client = service.client()
+    for shop in shops:
+        made = shop.create("ada")
+        thing = f"{ISSUER}.{names_of(service, made['download_url'])[0]}"
+        google.things["loyaltyObject", thing] = {}
+        body = google.callback(thing, "save")
+        wait_for(lambda: client.post(f"/wallet/google/{shop.account}/callback", body).status == 200, 10, "the callback")
+    google.wait("PATCH", "loyaltyObject", len(shops))
+    assert google.tokens == 1
+    client.close()
+    for shop in shops:
+        shop.close()
+    service.stop()
+    google.close()

@@ -24,6 +24,7 @@ static void pack(enum fault fault)
 	msgpack_pack_int(&pk, 1);
 	for (unsigned i = 0; i < 3; i++)
 		pack_bin(&pk, span_str("text"));
+	msgpack_pack_false(&pk);
 	msgpack_pack_array(&pk, 1);
 	msgpack_pack_array(&pk, GOOGLE_JOB_ITEMS);
 	pack_bin(&pk, span_of(lease, fault == LEASE ? 3 : sizeof lease));

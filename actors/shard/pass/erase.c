@@ -10,6 +10,7 @@
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/pass.h"
 #include "schemas/sha256.h"
+#include "actors/shard/wallet/google.h"
 #include "store/image_use.h"
 #include "store/index.h"
 #include "store/keys.h"
@@ -98,6 +99,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	if ((err = image_uses_move(request->view, account, before.appearance, after.appearance))) return err;
 	if ((err = pass_body_put(request, account, pass->number, &after))) return err;
 	if ((err = mark(request, pass))) return err;
+	if ((err = google_pass_erased(request, pass, before.token))) return err;
 	if ((err = cleanup_put(request->view, &rest))) return err;
 	if ((err = note_id(request, before.pass_id))) return err;
 	return erased_put(request->view, request->now);

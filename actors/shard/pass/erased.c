@@ -13,6 +13,7 @@
 #include "store/notification.h"
 #include "store/redemption.h"
 #include "store/registration.h"
+#include "store/wallet_due.h"
 #include "store/wallet_google.h"
 
 enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, AUDIENCES, PHONES, END };
@@ -139,10 +140,15 @@ static enum err clean_phones(struct view *view, const struct cleanup *row, struc
 	bool                 done;
 	enum err             err = wallet_google_row_get(view, row->account, &saved);
 	if (err && err != ERR_NOT_FOUND) return err;
-	bool is_at_google = !err;
+	struct wallet_due due = {
+	    .account = row->account, .kind = WALLET_DUE_GOOGLE, .number = saved.pass_number};
+	bool     is_at_google = !err;
+	enum err waits = wallet_due_get(view, &due);
+	if (waits && waits != ERR_NOT_FOUND) return waits;
 	if ((err = registrations_clean(view, row, &done)) || !done) return err;
 	at->part = END;
-	return is_at_google ? wallet_google_row_del(view, row->account, saved.pass_number) : OK;
+	/* While Google is still to blank its object, the report of that deletes the row. */
+	return is_at_google && waits ? wallet_google_row_del(view, row->account, saved.pass_number) : OK;
 }
 
 enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *done)

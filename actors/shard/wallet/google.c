@@ -2,6 +2,7 @@
 #include "actors/shard/wallet/google.h"
 
 #include "actors/shard/wallet/wallet.h"
+#include "store/wallet_due.h"
 
 static bool is_here(const struct request *request)
 {
@@ -32,4 +33,20 @@ enum err google_forget(struct request *request, const struct hot_at *pass)
 	if (err || row.state != WALLET_GOOGLE_SAVED) return err;
 	row.state = WALLET_GOOGLE_GONE;
 	return wallet_google_row_put(request->view, pass->account, &row);
+}
+
+enum err google_pass_erased(struct request *request, const struct hot_at *pass,
+                            const uint8_t token[TOKEN_BYTES])
+{
+	struct wallet_google row = {.pass_number = pass->number};
+	struct wallet_due    due = {.account = pass->account,
+	                            .kind = WALLET_DUE_GOOGLE,
+	                            .number = pass->number,
+	                            .due = request->now,
+	                            .since = request->now};
+	enum err             err = find(request, pass->account, &row);
+	if (err || row.state != WALLET_GOOGLE_SAVED) return err;
+	memcpy(row.token, token, sizeof row.token);
+	if ((err = wallet_google_row_put(request->view, pass->account, &row))) return err;
+	return wallet_due_put(request->view, &due);
 }

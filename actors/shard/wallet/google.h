@@ -11,3 +11,7 @@ must_check enum err google_is_saved(struct request *request, struct account_id a
 
 /* Stages that the pass is saved there no more, by the operator's word. */
 must_check enum err google_forget(struct request *request, const struct hot_at *pass);
+
+/* Stages, of a pass that is erased, that Google is to forget it: its object keeps the name that the former link's token gives. */
+must_check enum err google_pass_erased(struct request *request, const struct hot_at *pass,
+                                       const uint8_t token[TOKEN_BYTES]);

@@ -7,6 +7,7 @@
 #include "schemas/hmac.h"
 #include "schemas/wallet/google_callback.h"
 #include "store/meta.h"
+#include "store/wallet_message.h"
 
 #include <openssl/crypto.h>
 
@@ -23,30 +24,33 @@ static void hash_ticket(const struct request *request, const uint8_t *ticket, ui
 
 /* WALLET_GOOGLE_CHECK --------------------------------------------------------------------------------------- */
 
-/* By the credentials that serve the account, also earlier ones: they tell of what was saved with them. */
-static enum err judge_with(struct request *request, const struct wallet_credential *row, struct span keys,
-                           struct span body, struct google_callback *callback)
-{
-	const struct google_judge judge = {
-	    .roots = keys, .issuer_id = row->name, .now_ms = request->wall.v / (US_PER_SEC / 1000)};
-	return google_callback_read(body, &judge, view_arena(request->view), callback);
-}
-
-static enum err judge(struct request *request, struct span keys, struct span body,
-                      struct google_callback *callback, uint64_t *issuer)
+/* Is it for one of these issuers? *issuer: its number; 0: for none. */
+static enum err find_issuer(struct request *request, struct account_id owner,
+                            const struct google_opened *opened, uint64_t *issuer)
 {
 	struct wallet_credential row = {.number = 0};
 	struct buffer            room = {0};
-	enum err                 found, err = ERR_INVALID_REQUEST;
-	while (err == ERR_INVALID_REQUEST &&
-	       !(found = wallet_credential_next(request->view, request->account->id, &room, &row)))
-		if (row.kind == WALLET_GOOGLE) err = judge_with(request, &row, keys, body, callback);
-	if (err == ERR_INVALID_REQUEST &&
-	    !(found = wallet_current_get(request->view, wallet_operator, WALLET_GOOGLE, &row)))
-		err = judge_with(request, &row, keys, body, callback);
+	enum err                 err;
+	*issuer = 0;
+	while (!*issuer && !(err = wallet_credential_next(request->view, owner, &room, &row)))
+		if (row.kind == WALLET_GOOGLE && google_callback_is_for(opened, row.name))
+			*issuer = row.number;
 	buffer_free(&room);
-	*issuer = row.number;
-	return err;
+	return *issuer || err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* By the credentials that serve the account, also earlier ones: they speak of what was saved with them. */
+static enum err judge(struct request *request, struct span keys, struct span body,
+                      struct google_callback *callback, uint64_t *issuer)
+{
+	const struct google_judge by = {.roots = keys, .now_ms = request->wall.v / (US_PER_SEC / 1000)};
+	struct google_opened      opened;
+	struct arena             *arena = view_arena(request->view);
+	enum err                  err = google_callback_open(body, &by, arena, &opened);
+	if (!err) err = find_issuer(request, request->account->id, &opened, issuer);
+	if (!err && !*issuer) err = find_issuer(request, wallet_operator, &opened, issuer);
+	if (!err && !*issuer) err = ERR_INVALID_REQUEST;
+	return err ? err : google_callback_message(&opened, by.now_ms, arena, callback);
 }
 
 /* The pass of an object's id: "{issuer}.{serial number}". Errors: ERR_INVALID_REQUEST: none of the account. */
@@ -101,6 +105,15 @@ static enum err del(struct request *request, const struct hot_at *pass, bool has
 	return begins ? phone_removal_begin(request, pass) : OK;
 }
 
+/* A message that came before the pass was saved is not sent later. */
+static enum err pass_over_message(struct request *request, struct wallet_google *row)
+{
+	struct wallet_message shown = {.pass_number = row->pass_number};
+	enum err              err = wallet_message_get(request->view, request->account->id, &shown);
+	if (!err) row->message = shown.notification + 1;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome)
 {
 	struct span         ticket = arg_span(&request->args[ARG_WALLET_GOOGLE_EVENT_ticket]);
@@ -122,6 +135,7 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 	err = registration_first(request->view, pass.account, &phone);
 	if (err && err != ERR_NOT_FOUND) return err;
 	bool has_phones = !err, saves = ticket.at[AT_EVENT] == GOOGLE_SAVED;
+	if (saves && row.state != WALLET_GOOGLE_SAVED && (err = pass_over_message(request, &row))) return err;
 	row.state = saves ? WALLET_GOOGLE_SAVED : WALLET_GOOGLE_GONE;
 	row.callback_ms = ends_ms;
 	row.issuer = get_le64(ticket.at + AT_ISSUER);
@@ -137,6 +151,7 @@ enum err on_WALLET_GOOGLE_KEYS(struct request *request, struct outcome *outcome)
 	struct span keys = arg_span(&request->args[ARG_WALLET_GOOGLE_KEYS_keys]), old;
 	enum err    err = google_keys_get(request->view, &old);
 	(void)outcome;
+	if (!google_keys_are_some(keys, view_arena(request->view))) return ERR_INVALID_REQUEST;
 	if (!err && span_equal(old, keys)) return OK;
 	return err && err != ERR_NOT_FOUND ? err : google_keys_put(request->view, keys);
 }

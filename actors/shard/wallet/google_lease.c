@@ -4,6 +4,7 @@
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/work.h"
+#include "actors/rt/log.h"
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/google_job.h"
 #include "store/meta.h"
@@ -49,6 +50,7 @@ static unsigned index_of(struct google_batch *batch, const struct wallet_credent
 	pack_bin(&pk, row->owner);
 	pack_bin(&pk, row->token_uri);
 	pack_bin(&pk, row->sealed);
+	row->rest_s || row->last_error.size ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
 	batch->numbers[batch->credential_count] = row->number;
 	batch->owners[batch->credential_count] = row->account;
 	return batch->credential_count++;
@@ -88,6 +90,8 @@ static enum err render(struct request *request, struct google_job *job)
 	struct request own = *request;
 	own.account = job->account;
 	enum err err = pass_body(&own, &job->draft.pass, &job->draft.body);
+	if (!err && job->draft.pass.now.flags & HOT_ERASED)
+		memcpy(job->draft.body.token, job->row.token, sizeof job->row.token);
 	if (!err) err = draft_show(&own, &job->draft);
 	if (!err) err = find_message(request, job);
 	if (err) return err;
@@ -95,7 +99,8 @@ static enum err render(struct request *request, struct google_job *job)
 	                                   .issuer = job->credential.name,
 	                                   .account = job->account->id,
 	                                   .template_number = job->draft.pass.now.template,
-	                                   .public_url = request->facts->public_url};
+	                                   .public_url = request->facts->public_url,
+	                                   .is_update = true};
 	if ((err = google_class_json(&job->google, view_arena(request->view), &job->class))) return err;
 	write_message(job);
 	return google_object_json(&job->google, view_arena(request->view), &job->object);
@@ -180,6 +185,11 @@ static enum err fill(struct request *request, unsigned count, struct google_batc
 		struct google_job job = {.account = NULL};
 		batch->taken[batch->taken_count++] = work;
 		err = take_one(request, batch, work, &job);
+		/* One pass that cannot be read does not hold up the others. */
+		if (err == ERR_DAMAGED) {
+			log_warn("wallet-pass-damaged", "number=%u", work->number);
+			err = put_off(request, work, NULL);
+		}
 		buffer_free(&job.class);
 		buffer_free(&job.object);
 		buffer_free(&job.said);

@@ -57,9 +57,18 @@ static enum err sign(struct request *request, const struct wallet_credential *ro
 	return err;
 }
 
-static enum err make_link(struct request *request, const struct draft *draft, struct buffer *link)
+/* Does the link stay within its length with these claims? The signature is of an RSA key. */
+static bool fits(const struct buffer *claims)
 {
-	buffer_clear(link);
+	enum { HEADER_TEXT = 36, SIGNATURE_TEXT = 342, DOTS = 2 };
+	return sizeof base - 1 + HEADER_TEXT + (claims->size * 4 + 2) / 3 + SIGNATURE_TEXT + DOTS <=
+	       LINK_BYTES_MAX;
+}
+
+/* *is_long: it would be too long, and is not made; NULL: it is made in any case. */
+static enum err make_link(struct request *request, const struct draft *draft, struct buffer *link,
+                          bool *is_long)
+{
 	const struct google_pass google = {.pass = &draft->shown,
 	                                   .issuer = draft->credential.name,
 	                                   .account = request->account->id,
@@ -70,8 +79,11 @@ static enum err make_link(struct request *request, const struct draft *draft, st
 	if (!err) err = google_object_json(&google, view_arena(request->view), &texts.object);
 	if (!err) write_claims(request, &google, draft->credential.owner, &texts);
 	if (!err && texts.claims.failed) err = ERR_NO_MEMORY;
-	buffer_text(link, base);
-	if (!err) err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
+	bool checks = is_long != NULL;
+	if (!err && checks) *is_long = !fits(&texts.claims);
+	bool makes = !err && !(checks && *is_long);
+	if (makes) buffer_text(link, base);
+	if (makes) err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
 	buffer_free(&texts.class);
 	buffer_free(&texts.object);
 	buffer_free(&texts.claims);
@@ -103,11 +115,12 @@ enum err on_WALLET_GOOGLE_LINK(struct request *request, struct outcome *outcome)
 	case PACKAGE_FORBIDDEN: msgpack_pack_false(&pk); return OK;
 	default: break;
 	}
-	if (!(err = draft_show(request, &draft))) err = make_link(request, &draft, &link);
-	if (!err && link.size > LINK_BYTES_MAX) {
+	bool is_long = false;
+	if (!(err = draft_show(request, &draft))) err = make_link(request, &draft, &link, &is_long);
+	if (!err && is_long) {
 		/* Texts that do not fit come with the first update, which follows the saving. */
 		draft.shown.visible = span_of("", 0);
-		err = make_link(request, &draft, &link);
+		err = make_link(request, &draft, &link, NULL);
 	}
 	if (!err && link.failed) err = ERR_NO_MEMORY;
 	if (!err) pack_str(&pk, buffer_span(&link));

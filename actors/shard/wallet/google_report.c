@@ -52,7 +52,7 @@ static enum err settle_done(struct request *request, struct settled *settled)
 	              : wallet_due_del(request->view, &settled->due);
 }
 
-static enum err stage(struct request *request, struct settled *settled)
+static enum err settle_one(struct request *request, struct settled *settled)
 {
 	enum err err = OK;
 	if (settled->report->message) {
@@ -67,6 +67,21 @@ static enum err stage(struct request *request, struct settled *settled)
 	case GOOGLE_ABSENT: return settle_absent(request, settled);
 	default: return wallet_due_del(request->view, &settled->due);
 	}
+}
+
+/* Google has blanked the object of an erased pass, or never will: nothing is left to be known of it. */
+static enum err forget(struct request *request, struct settled *settled)
+{
+	enum err err = wallet_due_del(request->view, &settled->due);
+	return err ? err : wallet_google_row_del(request->view, settled->pass.account, settled->pass.number);
+}
+
+static enum err stage(struct request *request, struct settled *settled)
+{
+	enum google_fate fate = settled->report->fate;
+	bool             is_over = fate != GOOGLE_AGAIN && fate != GOOGLE_HELD;
+	return is_over && settled->pass.now.flags & HOT_ERASED ? forget(request, settled)
+	                                                       : settle_one(request, settled);
 }
 
 /* Looks up what a report is of; *is_meant: its lease is still under way. Range reads. */

@@ -10,8 +10,8 @@
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
 
-/* Of a pass: its message, its ledger row, its hot row, its due row. */
-enum { WRITES_OF_ONE = 5, LOOKED_MAX = 256 /* members a step */ };
+/* Of a pass: its message, its ledger row and its number, its hot row, its due rows. */
+enum { WRITES_OF_ONE = 6, LOOKED_MAX = 256 /* members a step */ };
 _Static_assert((int)MESSAGE_STEP_MAX *WRITES_OF_ONE + 1 <= (int)BULK_WRITES_MAX,
                "a step writes the rows of each pass and its own");
 
@@ -130,18 +130,39 @@ static enum err find_members(struct request *request, const struct notification 
 	return err;
 }
 
-/* One of an audience. Its push gives way to those of single changes, unless one waits already. */
+/* Rows that this message makes due give way to those of single changes. */
+static enum err make_bulk(struct request *request, struct wallet_due *row)
+{
+	enum err err = wallet_due_get(request->view, row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	row->flags |= WALLET_DUE_IS_BULK;
+	return wallet_due_put(request->view, row);
+}
+
+/* Does one wait already that gives way to nobody? */
+static enum err waits_alone(struct request *request, const struct wallet_due *of, bool *waits)
+{
+	struct wallet_due row = *of;
+	enum err          err = wallet_due_get(request->view, &row);
+	*waits = !err && !(row.flags & WALLET_DUE_IS_BULK);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* One of an audience. */
 static enum err show_member(struct request *request, const struct wallet_notice *notice)
 {
-	struct wallet_due push = {
-	    .account = request->account->id, .kind = WALLET_DUE_PUSH, .number = notice->pass_number};
-	enum err err = wallet_due_get(request->view, &push);
-	bool     waits = !err && !(push.flags & WALLET_DUE_IS_BULK);
-	if (err && err != ERR_NOT_FOUND) return err;
-	if ((err = wallet_message_to_pass(request, notice)) || waits) return err;
-	if ((err = wallet_due_get(request->view, &push))) return err == ERR_NOT_FOUND ? OK : err;
-	push.flags |= WALLET_DUE_IS_BULK;
-	return wallet_due_put(request->view, &push);
+	struct wallet_due rows[] = {{.kind = WALLET_DUE_PUSH}, {.kind = WALLET_DUE_GOOGLE}};
+	bool              waits[] = {false, false};
+	enum err          err = OK;
+	for (unsigned i = 0; !err && i < 2; i++) {
+		rows[i].account = request->account->id;
+		rows[i].number = notice->pass_number;
+		err = waits_alone(request, &rows[i], &waits[i]);
+	}
+	if (!err) err = wallet_message_to_pass(request, notice);
+	for (unsigned i = 0; !err && i < 2; i++)
+		if (!waits[i]) err = make_bulk(request, &rows[i]);
+	return err;
 }
 
 static enum err step(struct request *request, const struct notification *notification, struct wallet_due *row,

@@ -32,7 +32,8 @@ static const char google_api[] = "https://walletobjects.googleapis.com";
 struct access {
 	LIST_ENTRY(access) link;
 	struct google      *google;
-	struct access_name  name;
+	uint8_t             hash[SHA256_BYTES];
+	struct account_id   account;
 	struct google_calls line;
 	struct buffer       email, token_uri;
 	EVP_PKEY           *key;
@@ -41,6 +42,7 @@ struct access {
 	struct egress_job   exchange;
 	bool                is_asking;
 	unsigned            running;
+	unsigned            tokens; /* that it has had */
 };
 
 struct class_seen {
@@ -87,48 +89,44 @@ void google_close(struct google **closed)
 	free(google);
 }
 
-static bool is_of(const struct access_name *a, const struct access_name *b)
-{
-	return a->number == b->number && !memcmp(a->account.b, b->account.b, sizeof a->account.b);
-}
-
-struct access *access_find(struct google *google, const struct access_name *name)
-{
-	struct access *access;
-	LIST_FOREACH(access, &google->accesses, link)
-	if (is_of(&access->name, name) && access->name.generation == name->generation &&
-	    access->name.put.v == name->put.v)
-		return access;
-	return NULL;
-}
-
 static bool is_idle(const struct access *access)
 {
 	return TAILQ_EMPTY(&access->line) && !access->is_asking && !access->running;
 }
 
-/* Earlier generations, and if there are too many, any that is idle. */
-static void make_room(struct google *google, const struct access_name *name)
+/* If there are too many, those that are idle go. */
+static void make_room(struct google *google)
 {
 	struct access *access, *next;
-	for (access = LIST_FIRST(&google->accesses); access; access = next) {
+	for (access = LIST_FIRST(&google->accesses); access && google->count >= ACCESSES_MAX; access = next) {
 		next = LIST_NEXT(access, link);
-		bool goes = is_of(&access->name, name) || google->count >= ACCESSES_MAX;
-		if (goes && is_idle(access)) access_free(access);
+		if (is_idle(access)) access_free(access);
 	}
 }
 
 static void on_exchanged(struct egress_job *job, const struct egress_outcome *outcome);
 
+static struct access *find(struct google *google, const uint8_t hash[SHA256_BYTES])
+{
+	struct access *access;
+	LIST_FOREACH(access, &google->accesses, link)
+	if (!memcmp(access->hash, hash, SHA256_BYTES)) return access;
+	return NULL;
+}
+
 enum err access_open(struct google *google, const struct access_credential *credential, struct access **out)
 {
 	const unsigned char *at = credential->key.at;
-	*out = NULL;
-	make_room(google, &credential->name);
+	const struct span    parts[] = {credential->email, credential->token_uri, credential->key};
+	uint8_t              hash[SHA256_BYTES];
+	sha256_of(parts, 3, hash);
+	if ((*out = find(google, hash))) return OK;
+	make_room(google);
 	struct access *access = calloc(1, sizeof *access);
 	if (!access) return ERR_NO_MEMORY;
 	access->google = google;
-	access->name = credential->name;
+	memcpy(access->hash, hash, sizeof hash);
+	access->account = credential->account;
 	access->exchange.on_done = on_exchanged;
 	TAILQ_INIT(&access->line);
 	buffer_append(&access->email, credential->email.at, credential->email.size);
@@ -200,7 +198,7 @@ static void ask_token(struct access *access)
 	} else {
 		buffer_append(&url, access->token_uri.at, access->token_uri.size);
 	}
-	struct egress_request request = {.owner = access->name.account,
+	struct egress_request request = {.owner = access->account,
 	                                 .url = buffer_span(&url),
 	                                 .headers = headers,
 	                                 .header_count = 1,
@@ -239,6 +237,7 @@ static bool take_token(struct access *access, struct span text)
 		return false;
 	}
 	seconds = seconds > 2 * TOKEN_EARLY_S ? seconds - TOKEN_EARLY_S : seconds / 2;
+	access->tokens++;
 	access->token_ends = mono_after(access->google->now, (dur_us){seconds * US_PER_SEC});
 	return true;
 }
@@ -267,7 +266,8 @@ static void on_called(struct egress_job *job, const struct egress_outcome *outco
 	struct google_call *call = (struct google_call *)((char *)job - offsetof(struct google_call, job));
 	struct access      *access = call->access;
 	access->running--;
-	if (!outcome->error && outcome->status == 401) access->token[0] = 0; /* the next call has a new one */
+	/* The next call has a new one, unless it has one already. */
+	if (!outcome->error && outcome->status == 401 && call->token == access->tokens) access->token[0] = 0;
 	end(call, outcome->error ? 0 : outcome->status, outcome->body,
 	    outcome->error ? attempt_word(outcome->error) : "");
 }
@@ -285,11 +285,12 @@ static bool begin(struct access *access, struct google_call *call)
 	const char *const headers[] = {"Content-Type: application/json", bearer};
 	struct google    *google = access->google;
 	struct buffer     url = {0};
+	call->token = access->tokens;
 	snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", access->token);
 	buffer_text(&url, google->options.api ? google->options.api : google_api);
 	buffer_text(&url, "/walletobjects/v1/");
 	buffer_append(&url, call->path.at, call->path.size);
-	struct egress_request request = {.owner = access->name.account,
+	struct egress_request request = {.owner = access->account,
 	                                 .url = buffer_span(&url),
 	                                 .headers = headers,
 	                                 .header_count = 2,
@@ -305,10 +306,12 @@ static bool begin(struct access *access, struct google_call *call)
 
 static void give_up_late(struct access *access)
 {
-	struct google_call *call;
-	while ((call = TAILQ_FIRST(&access->line)) && call->due.v <= access->google->now.v) {
+	struct google_call *call, *next;
+	for (call = TAILQ_FIRST(&access->line); call; call = next) {
+		next = TAILQ_NEXT(call, in_line);
+		if (call->due.v > access->google->now.v) continue;
 		TAILQ_REMOVE(&access->line, call, in_line);
-		end(call, 0, span_of(NULL, 0), "it waited too long");
+		end(call, CALL_NOT_BEGUN, span_of(NULL, 0), "it waited too long");
 	}
 }
 

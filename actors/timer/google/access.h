@@ -8,7 +8,7 @@
 
 /* Calls of Google's Wallet API, each by a service account. An account's calls are spaced, because Google allows it 20 a second, and
  * wait for an access token, which is asked for once and kept until shortly before its end. Not shared between threads. */
-enum { GOOGLE_CALLS_A_SECOND = 15 };
+enum { GOOGLE_CALLS_A_SECOND = 15, CALL_NOT_BEGUN = -1 };
 
 /* One call. Its owner keeps it, and the texts, until `on_done`. */
 struct google_call {
@@ -19,6 +19,7 @@ struct google_call {
 	struct span       path;   /* behind /walletobjects/v1/ */
 	struct span       body;   /* JSON */
 	mono_us           due;    /* it is given up if it has not begun by then */
+	unsigned          token;  /* which of its account's access tokens it was made with */
 	void (*on_done)(struct google_call *call, int status, struct span body, const char *reason);
 };
 TAILQ_HEAD(google_calls, google_call);
@@ -33,26 +34,18 @@ struct google;
 must_check enum err google_open(struct google **google, const struct google_options *options);
 void google_close(struct google **google); /* before egress_close(); calls end without `on_done` */
 
-/* Which credential, in which generation. */
-struct access_name {
-	struct account_id account;
-	uint64_t          number;
-	uint32_t          generation;
-	wall_us           put;
-};
+/* A service account, by the hash of what identifies it: whoever has put it, and how often, shares its pace and its token. */
 struct access_credential {
-	struct access_name name;
-	struct span        email, token_uri;
-	struct span        key; /* DER */
+	struct account_id account; /* in whose name egress works */
+	struct span       email, token_uri;
+	struct span       key; /* DER */
 };
-/* Finds it; NULL: it is not open. And opens it, which forgets earlier generations that nothing waits for. Errors: ERR_NO_MEMORY,
- * ERR_DAMAGED: the key cannot be used. */
-struct access      *access_find(struct google *google, const struct access_name *name);
+/* Finds it, or opens it. Errors: ERR_NO_MEMORY, ERR_DAMAGED: the key cannot be used. */
 must_check enum err access_open(struct google *google, const struct access_credential *credential,
                                 struct access **access);
 
-/* Queues a call. `on_done` gets the status and, of a success, the body; status 0: no answer, as `reason` says; 401: no access token,
- * likewise. It comes from egress_turn() or google_turn(). */
+/* Queues a call. `on_done` gets the status and, of a success, the body; status 0: no answer, as `reason` says; 401
+ * with a reason: no access token; CALL_NOT_BEGUN: it waited until its `due`. It comes from egress_turn() or google_turn(). */
 void google_call(struct access *access, struct google_call *call);
 
 /* Begins what may begin. Returns how long the loop may sleep at most. */
