@@ -6,6 +6,7 @@
  * A class or an object is written by PATCH; a class that Google has not is made by POST. */
 #include "actors/timer/googling.h"
 
+#include "actors/timer/google/root_keys.h"
 #include "schemas/api/wallet.h"
 #include "schemas/json.h"
 #include "schemas/limits.h"
@@ -16,14 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-	ASK_AGAIN_MS = 200,
-	WANTED_AGAIN_MS = 1000,
-	WORK_MS = 9000,
-	IN_HAND_MAX = 64,
-	KEYS_FRESH_S = 6 * 3600,
-	KEYS_AGAIN_S = 30
-};
+enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 64 };
 _Static_assert((int)WORK_MS + 10000 < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
@@ -49,16 +43,14 @@ LIST_HEAD(google_works, google_work);
 
 struct googling {
 	struct googling_options options;
-	struct asked            lease_poll, withdrawal, reporting, naming;
+	struct asked            lease_poll, withdrawal, reporting;
 	struct google_works     works;
 	struct buffer           reports, complaints; /* not sent yet */
 	struct buffer           sent, sent_complaints;
-	struct egress_job       keys_job;
-	struct buffer           keys; /* fetched, and not handed over yet */
-	bool is_polling, is_stopping, is_withdrawn, is_reporting, is_naming, is_fetching, wants_keys,
-	    has_keys;
-	uint32_t in_hand;
-	mono_us  ask_at, report_at, fetch_at, name_at, now;
+	struct root_keys        keys;
+	bool                    is_polling, is_stopping, is_withdrawn, is_reporting;
+	uint32_t                in_hand;
+	mono_us                 ask_at, report_at, now;
 };
 
 /* Calls of the shard -------------------------------------------------------------------------------------- */
@@ -345,8 +337,8 @@ static void on_leases(struct asked *asked, const struct reply *reply)
 		return;
 	const msgpack_object       *answer = reply->payload->via.array.ptr;
 	const msgpack_object_array *jobs = &answer[GOOGLE_AT_JOBS].via.array;
-	googling->wants_keys |= answer[GOOGLE_AT_WANTS_KEYS].via.boolean;
-	if (googling->wants_keys && !googling->has_keys) /* it answers at once until it has them */
+	googling->keys.is_wanted |= answer[GOOGLE_AT_WANTS_KEYS].via.boolean;
+	if (googling->keys.is_wanted && !googling->keys.has_named) /* it answers at once until it has them */
 		googling->ask_at = mono_after(googling->now, (dur_us){WANTED_AGAIN_MS * US_PER_MS});
 	for (uint32_t i = 0; i < jobs->size; i++)
 		take_job(googling, answer[GOOGLE_AT_CREDENTIALS].via.array.ptr, jobs->ptr[i].via.array.ptr);
@@ -406,57 +398,6 @@ static void report(struct googling *googling)
 	googling->is_reporting = true;
 }
 
-/* Root keys ----------------------------------------------------------------------------------------------- */
-
-static void on_named(struct asked *asked, const struct reply *reply)
-{
-	struct googling *googling = (struct googling *)((char *)asked - offsetof(struct googling, naming));
-	googling->is_naming = false;
-	googling->name_at = mono_after(googling->now, (dur_us){KEYS_AGAIN_S * US_PER_SEC});
-	if (reply->err) return;
-	buffer_clear(&googling->keys);
-	googling->has_keys = true;
-}
-
-static void on_fetched(struct egress_job *job, const struct egress_outcome *outcome)
-{
-	struct googling *googling = (struct googling *)((char *)job - offsetof(struct googling, keys_job));
-	bool             good = !outcome->error && outcome->status == 200 && outcome->body.size &&
-	            outcome->body.size <= GOOGLE_KEYS_BYTES_MAX;
-	googling->is_fetching = false;
-	googling->fetch_at = mono_after(googling->now,
-	                                (dur_us){(good ? KEYS_FRESH_S : KEYS_AGAIN_S) * US_PER_SEC});
-	if (!good) return;
-	buffer_clear(&googling->keys);
-	buffer_append(&googling->keys, outcome->body.at, outcome->body.size);
-}
-
-static void hand_over_keys(struct googling *googling)
-{
-	msgpack_packer packer;
-	if (!googling->keys.size || googling->is_naming || googling->now.v < googling->name_at.v) return;
-	if (!call_shard(googling, MSG_WALLET_GOOGLE_KEYS, CALL_DEADLINE_MS, &googling->naming, &packer))
-		return;
-	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_KEYS);
-	pack_bin(&packer, buffer_span(&googling->keys));
-	rpc_commit(googling->options.rpc);
-	googling->is_naming = true;
-}
-
-static void fetch_keys(struct googling *googling)
-{
-	static const char *const headers[] = {"Accept: application/json"};
-	struct egress_request    request = {.url = span_str(googling->options.keys_url),
-	                                    .headers = headers,
-	                                    .header_count = 1,
-	                                    .is_fetch = true,
-	                                    .user = &googling->keys_job};
-	if (!googling->wants_keys || googling->is_fetching || googling->now.v < googling->fetch_at.v) return;
-	googling->is_fetching = !egress_start(googling->options.egress, &request, googling->now);
-	if (!googling->is_fetching)
-		googling->fetch_at = mono_after(googling->now, (dur_us){KEYS_AGAIN_S * US_PER_SEC});
-}
-
 /* Turns --------------------------------------------------------------------------------------------------- */
 
 dur_us googling_turn(struct googling *googling, mono_us now)
@@ -468,8 +409,7 @@ dur_us googling_turn(struct googling *googling, mono_us now)
 			ask_for(googling, 0, &googling->withdrawal);
 		return (dur_us){INT64_MAX};
 	}
-	hand_over_keys(googling);
-	fetch_keys(googling);
+	root_keys_turn(&googling->keys, now);
 	if (!googling->is_polling && now.v >= googling->ask_at.v && googling->in_hand < IN_HAND_MAX) {
 		uint32_t count = IN_HAND_MAX - googling->in_hand;
 		ask_for(googling, count < GOOGLE_JOBS_MAX ? count : GOOGLE_JOBS_MAX, &googling->lease_poll);
@@ -504,8 +444,7 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	googling->lease_poll.on_reply = on_leases;
 	googling->withdrawal.on_reply = on_withdrawn;
 	googling->reporting.on_reply = on_reported;
-	googling->naming.on_reply = on_named;
-	googling->keys_job.on_done = on_fetched;
+	root_keys_open(&googling->keys, options->rpc, options->egress, options->keys_url);
 	LIST_INIT(&googling->works);
 	if (buffer_reserve(&googling->reports, (size_t)IN_HAND_MAX * GOOGLE_REPORT_BYTES)) return OK;
 	googling_close(out);
@@ -523,6 +462,6 @@ void googling_close(struct googling **closed)
 	buffer_free(&googling->complaints);
 	buffer_free(&googling->sent);
 	buffer_free(&googling->sent_complaints);
-	buffer_free(&googling->keys);
+	root_keys_close(&googling->keys);
 	free(googling);
 }

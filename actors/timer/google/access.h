@@ -34,7 +34,7 @@ struct google;
 must_check enum err google_open(struct google **google, const struct google_options *options);
 void google_close(struct google **google); /* before egress_close(); calls end without `on_done` */
 
-/* A service account, by the hash of what identifies it: whoever has put it, and how often, shares its pace and its token. */
+/* A service account, by the hash of what identifies it: all credentials with it share its pace and its token. */
 struct access_credential {
 	struct account_id account; /* in whose name egress works */
 	struct span       email, token_uri;
