@@ -110,6 +110,7 @@ const struct row option_rows[] = {
     {"--wallet-google", TEXT, AT(wallet_google), .is_valid = is_url, .form = "http(s)://HOST[:PORT]",
      .cuts_slash = true, .value = "URL",
      .about = "service in place of Google's, for tokens and calls of its wallet; for tests",
+     .unset = "Google's own hosts", .example = "http://127.0.0.1:9000",
      .note = "Its address is judged as those of webhooks are."},
     {"--wallet-google-keys", TEXT, AT(wallet_google_keys), .is_valid = is_url, .form = "http(s)://HOST/PATH",
      .value = "URL", .about = "where the keys are by which Google signs what it says of passes; for tests"},

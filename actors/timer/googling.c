@@ -362,6 +362,7 @@ static void take(struct buffer *from, size_t size_max, struct buffer *to)
 {
 	size_t size = from->size < size_max ? from->size : size_max;
 	buffer_clear(to);
+	if (!size) return;
 	buffer_append(to, from->at, size);
 	memmove(from->at, from->at + size, from->size - size);
 	from->size -= size;
