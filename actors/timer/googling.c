@@ -202,8 +202,8 @@ static void complain_of(struct google_work *work, int status, const char *reason
 /* A status that is none of success. */
 static void take_failure(struct google_work *work, int status, const char *reason)
 {
-	if (status == 401 && !*reason &&
-	    !work->is_renewed) { /* the token held no more; the next call has a new one */
+	/* The access token held no more; the next call has a new one. */
+	if (status == 401 && !*reason && !work->is_renewed) {
 		work->is_renewed = true;
 		begin_step(work);
 		return;

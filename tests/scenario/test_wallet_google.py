@@ -455,3 +455,11 @@ def test_accounts_share_the_operators_pace_and_token(new_service, tmp_path, key)
         shop.close()
     service.stop()
     google.close()
+
+
+def test_a_link_that_would_be_too_long_leaves_texts_out(at):
+    made = at.shop.create("ada", "balance", visible={"name": "Ada", "site": "https://a.example/" + "x" * 900})
+    assert len(at.link(made).headers["location"]) <= 1800
+    assert "textModulesData" not in at.claims(made)["payload"]["loyaltyObjects"][0]
+    at.save(made)
+    wait_for(lambda: at.object_of(made).get("textModulesData"), 10, "the text to come with the first update")

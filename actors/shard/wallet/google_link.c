@@ -65,29 +65,38 @@ static bool fits(const struct buffer *claims)
 	       LINK_BYTES_MAX;
 }
 
-/* *is_long: it would be too long, and is not made; NULL: it is made in any case. */
-static enum err make_link(struct request *request, const struct draft *draft, struct buffer *link,
-                          bool *is_long)
+static enum err write_texts(struct request *request, const struct draft *draft, struct link_texts *texts)
 {
 	const struct google_pass google = {.pass = &draft->shown,
 	                                   .issuer = draft->credential.name,
 	                                   .account = request->account->id,
 	                                   .template_number = draft->pass.now.template,
 	                                   .public_url = request->facts->public_url};
-	struct link_texts        texts = {.class = {0}};
-	enum err                 err = google_class_json(&google, view_arena(request->view), &texts.class);
-	if (!err) err = google_object_json(&google, view_arena(request->view), &texts.object);
-	if (!err) write_claims(request, &google, draft->credential.owner, &texts);
-	if (!err && texts.claims.failed) err = ERR_NO_MEMORY;
-	bool checks = is_long != NULL;
-	if (!err && checks) *is_long = !fits(&texts.claims);
-	bool makes = !err && !(checks && *is_long);
-	if (makes) buffer_text(link, base);
-	if (makes) err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
+	buffer_clear(&texts->class);
+	buffer_clear(&texts->object);
+	buffer_clear(&texts->claims);
+	enum err err = google_class_json(&google, view_arena(request->view), &texts->class);
+	if (!err) err = google_object_json(&google, view_arena(request->view), &texts->object);
+	if (err) return err;
+	write_claims(request, &google, draft->credential.owner, texts);
+	return texts->claims.failed ? ERR_NO_MEMORY : OK;
+}
+
+/* Texts that do not fit come with the first update, which follows the saving. */
+static enum err make_link(struct request *request, struct draft *draft, struct buffer *link)
+{
+	struct link_texts texts = {.class = {0}};
+	enum err          err = write_texts(request, draft, &texts);
+	if (!err && !fits(&texts.claims)) {
+		draft->shown.visible = span_of("", 0);
+		err = write_texts(request, draft, &texts);
+	}
+	buffer_text(link, base);
+	if (!err) err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
 	buffer_free(&texts.class);
 	buffer_free(&texts.object);
 	buffer_free(&texts.claims);
-	return err;
+	return err ? err : link->failed ? ERR_NO_MEMORY : OK;
 }
 
 static enum package_fate fate_of(const struct draft *draft)
@@ -115,14 +124,7 @@ enum err on_WALLET_GOOGLE_LINK(struct request *request, struct outcome *outcome)
 	case PACKAGE_FORBIDDEN: msgpack_pack_false(&pk); return OK;
 	default: break;
 	}
-	bool is_long = false;
-	if (!(err = draft_show(request, &draft))) err = make_link(request, &draft, &link, &is_long);
-	if (!err && is_long) {
-		/* Texts that do not fit come with the first update, which follows the saving. */
-		draft.shown.visible = span_of("", 0);
-		err = make_link(request, &draft, &link, NULL);
-	}
-	if (!err && link.failed) err = ERR_NO_MEMORY;
+	if (!(err = draft_show(request, &draft))) err = make_link(request, &draft, &link);
 	if (!err) pack_str(&pk, buffer_span(&link));
 	buffer_free(&link);
 	return err;
