@@ -194,13 +194,3 @@ enum err google_callback_message(const struct google_opened *opened, int64_t now
 {
 	return message_read(opened->message, now_ms, arena, callback);
 }
-
-enum err google_callback_read(struct span body, const struct google_judge *judge, struct arena *arena,
-                              struct google_callback *callback)
-{
-	struct google_opened opened;
-	enum err             err = google_callback_open(body, judge, arena, &opened);
-	if (err) return err;
-	if (!google_callback_is_for(&opened, judge->issuer_id)) return ERR_INVALID_REQUEST;
-	return google_callback_message(&opened, judge->now_ms, arena, callback);
-}

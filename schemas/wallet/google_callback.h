@@ -21,26 +21,22 @@ struct google_callback {
 	int64_t           ends_ms;                    /* later than `now_ms` */
 };
 
-/* What a callback is judged by. */
+/* What Google's part of a callback is judged by. */
 struct google_judge {
-	struct span roots;     /* Google's root keys: the JSON text, as fetched */
-	struct span issuer_id; /* the recipient that the message must name */
+	struct span roots; /* Google's root keys: the JSON text, as fetched */
 	int64_t     now_ms;
+};
+
+/* A callback whose intermediate key a root key has signed. Spans live in the arena, or point into the body. */
+struct google_opened {
+	struct span message, signature, key;
 };
 
 /* Is the text a list of keys, as Google serves them? What else a server may answer with is none. */
 bool google_keys_are_some(struct span text, struct arena *arena);
 
-/* Spans live in `arena`, or point into `body`. Errors: ERR_INVALID_REQUEST: it is not of Google, not for this issuer, too late,
- * or has not its form; ERR_NO_MEMORY. */
-must_check enum err google_callback_read(struct span body, const struct google_judge *judge,
-                                         struct arena *arena, struct google_callback *callback);
-
-/* The same in steps, for several issuers: Google's part is checked once, then each issuer takes one signature's check. judge->issuer_id
- * is not used by the first. */
-struct google_opened {
-	struct span message, signature, key;
-};
+/* In three steps, so that Google's part is checked once for all issuers of an account: opens the body; is it signed for the issuer of
+ * this id? what does it say? Errors: ERR_INVALID_REQUEST: it is not of Google, too late, or has not its form; ERR_NO_MEMORY. */
 must_check enum err google_callback_open(struct span body, const struct google_judge *judge,
                                          struct arena *arena, struct google_opened *opened);
 bool                google_callback_is_for(const struct google_opened *opened, struct span issuer_id);

@@ -3,8 +3,8 @@
 
 #include "actors/timer/apns/answer.h"
 #include "http/phone_parts.h"
-#include "schemas/wallet/google_callback.h"
 #include "schemas/wallet/tag.h"
+#include "tests/unit/callback_read.h"
 
 static void check_answer(struct span bytes)
 {
@@ -27,9 +27,9 @@ static void check_callback(struct span bytes)
 	struct supply          supply = {bytes};
 	struct arena           arena = {.blocks = NULL};
 	struct google_callback callback;
-	struct google_judge    judge = {.issuer_id = span_str("3388000000012345678"), .now_ms = 1};
+	struct google_judge    judge = {.now_ms = 1};
 	judge.roots = supply_bytes(&supply, (size_t)supply_number(&supply, 2));
-	if (!google_callback_read(supply_rest(&supply), &judge, &arena, &callback))
+	if (!callback_read(supply_rest(&supply), &judge, "3388000000012345678", &arena, &callback))
 		must(callback.object_id.size && callback.class_id.size && callback.nonce.size &&
 		     callback.ends_ms > judge.now_ms);
 	arena_free(&arena);

@@ -1,8 +1,7 @@
 /* schemas/wallet/google_callback.h: callbacks signed by keys that are made for the test; each fault alone is refused. */
-#include "schemas/wallet/google_callback.h"
-
 #include "schemas/buffer.h"
 #include "schemas/json.h"
+#include "tests/unit/callback_read.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -114,8 +113,8 @@ static enum err read_made(struct made made, struct arena *arena, struct buffer *
 {
 	struct buffer roots = {0};
 	make(&made, &roots, body);
-	struct google_judge judge = {buffer_span(&roots), span_str(ISSUER), NOW};
-	enum err            err = google_callback_read(buffer_span(body), &judge, arena, callback);
+	struct google_judge judge = {buffer_span(&roots), NOW};
+	enum err            err = callback_read(buffer_span(body), &judge, ISSUER, arena, callback);
 	buffer_free(&roots);
 	return err;
 }
@@ -203,8 +202,8 @@ Test(google_callback, refuses_what_has_not_its_form)
 		for (size_t j = 0; j < sizeof roots / sizeof *roots; j++) {
 			struct arena           arena = {0};
 			struct google_callback callback;
-			struct google_judge    judge = {span_str(roots[j]), span_str(ISSUER), NOW};
-			cr_expect_eq(google_callback_read(span_str(bodies[i]), &judge, &arena, &callback),
+			struct google_judge    judge = {span_str(roots[j]), NOW};
+			cr_expect_eq(callback_read(span_str(bodies[i]), &judge, ISSUER, &arena, &callback),
 			             ERR_INVALID_REQUEST, "%zu %zu", i, j);
 			arena_free(&arena);
 		}
