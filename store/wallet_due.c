@@ -14,7 +14,8 @@ enum {
 
 static size_t size_of(enum wallet_due_kind kind)
 {
-	if (kind == WALLET_DUE_PUSH || kind == WALLET_DUE_GOOGLE) return SINCE_BYTES;
+	if (kind == WALLET_DUE_PUSH || kind == WALLET_DUE_GOOGLE || kind == WALLET_DUE_CLASS)
+		return SINCE_BYTES;
 	return kind == WALLET_DUE_REMOVAL || kind == WALLET_DUE_NOTICE ? DUE_BYTES : POSITION_BYTES;
 }
 

@@ -3,7 +3,7 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* Work on passes in wallets that is due at some time, one row for each thing and kind. The key has no time, so that the same
+/* Work on passes in wallets, and on their classes at Google, that is due at some time, one row for each thing and kind. The key has no time, so that the same
  * work is never due twice; the order of times is kept in the shard's memory.
  * WALLET_DUE row: account | kind u8 | number u32 -> version u8 (1) | due i64, little-endian, and of the kinds with `since` also:
  * since i64 | tries u8 | flags u8; of those with `position`: position u32.
@@ -14,6 +14,9 @@
  *   TOUCH    template, or WALLET_EVERY_TEMPLATE, position: what it shows has changed; from that pass on they are to be pushed
  *   MESSAGE  notification, position: from that member of its audience on, passes in wallets are to show it
  *   NOTICE   notification: the pass that it is to is to show it
+ *   CLASS    template, since: it has changed, or is new, and Google has not the class that it makes
+ *   CLASSES  WALLET_CLASSES_OF_ONE or _OF_ALL, position: from that template on, Google has not the account's classes; likewise, and
+ *            not those of the accounts behind it in the table
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_due_kind {
 	WALLET_DUE_REMOVAL = 1,
@@ -22,9 +25,12 @@ enum wallet_due_kind {
 	WALLET_DUE_TOUCH,
 	WALLET_DUE_MESSAGE,
 	WALLET_DUE_NOTICE,
+	WALLET_DUE_CLASS,
+	WALLET_DUE_CLASSES,
 	WALLET_DUE_KINDS_END
 };
 #define WALLET_EVERY_TEMPLATE UINT32_MAX
+enum { WALLET_CLASSES_OF_ONE, WALLET_CLASSES_OF_ALL };
 
 /* The row's flag: it comes from a change of many passes, and gives way to single ones. */
 enum { WALLET_DUE_IS_BULK = 1, WALLET_DUE_FLAGS_END = 2 };

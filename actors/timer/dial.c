@@ -194,7 +194,7 @@ static CURLcode prepare(struct attempt *attempt)
 	curl_easy_setopt(easy, CURLOPT_RESOLVE, attempt->addresses);
 	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, attempt->method);
 	curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, attempt->is_fetch ? (long)EGRESS_FETCH_BYTES_MAX : 0L);
-	if (attempt->is_fetch && !attempt->method) {
+	if (attempt->is_fetch && !attempt->body_size) {
 		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
 	} else {
 		/* Borrowed. Head and body of a small request leave in one piece, which a body callback would

@@ -56,9 +56,10 @@ struct egress_request {
 	const char *const *headers;
 	unsigned           header_count;
 	bool               is_fetch;
-	const char        *method; /* static; of a fetch that sends `body`: POST or PATCH; NULL: GET */
-	struct span        body;
-	void              *user;
+	const char
+	    *method; /* static; of a fetch that sends `body`: POST or PATCH; or GET; NULL: a fetch's GET */
+	struct span body;
+	void       *user;
 };
 /* Queues a request; never calls back and begins nothing: a turn must follow before the loop sleeps. Every accepted request
  * ends in exactly one `done`, from egress_turn(). Errors: ERR_OVERLOADED (nothing accepted: no place is free, or none for a

@@ -1,7 +1,7 @@
-/* One shard's passes at Google, from the long poll to the report.
+/* One shard's passes and classes at Google, from the long poll to the report.
  *
  *   GOOGLE_LEASE ─▶ the class, if it looks different than when it was written last ─▶ the message, if there is a new one
- *                ─▶ the object ─▶ GOOGLE_REPORT
+ *                ─▶ the object, if it is of one ─▶ GOOGLE_REPORT
  *
  * A class or an object is written by PATCH; a class that Google has not is made by POST. */
 #include "actors/timer/googling.h"
@@ -21,7 +21,7 @@ enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX =
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
-enum step { STEP_CLASS, STEP_CLASS_MADE, STEP_MESSAGE, STEP_MESSAGE_SILENT, STEP_OBJECT };
+enum step { STEP_LIST, STEP_CLASS, STEP_CLASS_MADE, STEP_MESSAGE, STEP_MESSAGE_SILENT, STEP_OBJECT };
 
 struct google_work {
 	LIST_ENTRY(google_work) link;
@@ -129,6 +129,10 @@ static void set_message(struct google_work *work, bool notifies)
 static void next_step(struct google_work *work)
 {
 	bool has_message = work->message.size && work->step <= STEP_CLASS_MADE;
+	if (!work->object.size) {
+		end(work, GOOGLE_DONE);
+		return;
+	}
 	work->step = !has_message ? STEP_OBJECT : work->may_notify ? STEP_MESSAGE : STEP_MESSAGE_SILENT;
 	begin_step(work);
 }
@@ -136,6 +140,12 @@ static void next_step(struct google_work *work)
 static void begin_step(struct google_work *work)
 {
 	switch (work->step) {
+	case STEP_LIST:
+		work->call.body = span_of(NULL, 0);
+		set_call(work, "GET", "Class?maxResults=1&issuerId=", span_of("", 0), "");
+		buffer_append(&work->path, work->class_id.at, work->class_id.size);
+		work->call.path = buffer_span(&work->path);
+		break;
 	case STEP_CLASS:
 		work->call.body = buffer_span(&work->class);
 		set_call(work, "PATCH", "Class", buffer_span(&work->class_id), "");
@@ -180,6 +190,7 @@ static void take_success(struct google_work *work, struct span body)
 		google_note_class(work->of->options.google, buffer_span(&work->class_id),
 		                  buffer_span(&work->class));
 		break;
+	case STEP_LIST: break;
 	case STEP_MESSAGE: work->report.message = GOOGLE_MESSAGE_NOTIFIED; break;
 	case STEP_MESSAGE_SILENT: work->report.message = GOOGLE_MESSAGE_SILENT; break;
 	case STEP_OBJECT: end(work, has_users(body) ? GOOGLE_DONE : GOOGLE_ABSENT); return;
@@ -189,7 +200,7 @@ static void take_success(struct google_work *work, struct span body)
 
 static void complain_of(struct google_work *work, int status, const char *reason)
 {
-	static const char *const steps[] = {"class", "class", "message", "message", "object"};
+	static const char *const steps[] = {"classes", "class", "class", "message", "message", "object"};
 	char                     text[PUSH_REASON_TEXT];
 	bool                     is_refused = status == 401 || status == 403;
 	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
@@ -319,9 +330,10 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 		end(work, GOOGLE_HELD);
 		return;
 	}
-	work->step = STEP_CLASS;
-	if (google_knows_class(googling->options.google, buffer_span(&work->class_id),
-	                       buffer_span(&work->class)))
+	work->step = work->class.size ? STEP_CLASS : STEP_LIST;
+	bool is_probe = work->report.lease.pass_number == PROBE_PASS;
+	if (!is_probe && google_knows_class(googling->options.google, buffer_span(&work->class_id),
+	                                    buffer_span(&work->class)))
 		next_step(work);
 	else
 		begin_step(work);

@@ -1,5 +1,5 @@
-/* wallet check: APNs is called first; the shard then makes the other steps and puts all together. The steps are printed also when
- * one has failed. */
+/* wallet check: APNs and Google are called first; the shard then makes the other steps and puts all together. The steps are printed also
+ * when one has failed. */
 #include "actors/rt/time.h"
 #include "ops/cli/taken.h"
 #include "schemas/api/wallet.h"
@@ -34,19 +34,19 @@ static enum outcome fail(struct cli *cli)
 	return cli_fail(cli, ERR_RESOURCE_CONFLICT, "A step failed: standard output says which.");
 }
 
-/* What APNs said to a made-up phone, in the answers to WALLET_PROBE. */
+/* What APNs said to a made-up phone, or Google to a class, in the answers to WALLET_PROBE. */
 struct probed {
 	struct cli *cli;
 	bool        is_begun, has_ended;
-	bool        is_tried; /* there is a certificate */
-	bool        ok;
+	bool        is_tried; /* there is a credential */
+	bool        ok, has_token;
 	char        detail[200];
 };
 
 static void on_probed(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct probed        *probed = user;
-	const msgpack_object *ok, *detail;
+	const msgpack_object *ok, *has_token, *detail;
 
 	(void)shard;
 	if (!cli_part_ok(probed->cli, reply) || reply->payload->type == MSGPACK_OBJECT_NIL) return;
@@ -55,14 +55,16 @@ static void on_probed(void *user, uint32_t shard, const struct reply *reply)
 	if (!probed->is_tried) return;
 	ok = cli_member(reply->payload, "ok");
 	detail = cli_member(reply->payload, "detail");
+	has_token = cli_member(reply->payload, "has_token");
 	probed->ok = ok && ok->type == MSGPACK_OBJECT_BOOLEAN && ok->via.boolean;
+	probed->has_token = has_token && has_token->type == MSGPACK_OBJECT_BOOLEAN && has_token->via.boolean;
 	if (detail && detail->type == MSGPACK_OBJECT_STR)
 		snprintf(probed->detail, sizeof probed->detail, "%.*s", (int)detail->via.str.size,
 		         detail->via.str.ptr);
 }
 
-/* The shard has its timer call APNs, and is asked for the answer until it comes. */
-static enum outcome probe(struct taken *taken, struct probed *probed)
+/* The shard has its timer call them, and is asked for the answer until it comes. */
+static enum outcome probe(struct taken *taken, bool is_google, struct probed *probed)
 {
 	const struct timespec pause = {.tv_nsec = PROBE_PAUSE_MS * 1000000L};
 	const mono_us         begun = time_mono();
@@ -72,6 +74,7 @@ static enum outcome probe(struct taken *taken, struct probed *probed)
 	while (outcome == DONE && !probed->has_ended &&
 	       mono_since(time_mono(), begun).v < PROBE_WAIT_S * US_PER_SEC) {
 		taken_boolean(taken, ARG_WALLET_PROBE_begin, !probed->is_begun);
+		taken_boolean(taken, ARG_WALLET_PROBE_google, is_google);
 		probed->is_begun = true;
 		outcome = taken_call(probed->cli, taken, on_probed, probed);
 		if (outcome == DONE && !probed->has_ended) nanosleep(&pause, NULL);
@@ -79,24 +82,36 @@ static enum outcome probe(struct taken *taken, struct probed *probed)
 	if (!probed->has_ended)
 		snprintf(probed->detail, sizeof probed->detail, "The timer has not answered within %d s.",
 		         (int)PROBE_WAIT_S);
+	probed->is_tried |= !probed->has_ended;
+	return outcome;
+}
+
+static void add_probed(struct taken *taken, const struct probed *apns, const struct probed *google)
+{
 	*taken = (struct taken){.message = MSG_WALLET_CHECK,
 	                        .has_account = true,
 	                        .account = taken->account,
 	                        .bytes = taken->bytes};
-	if (outcome != DONE || (probed->has_ended && !probed->is_tried)) return outcome;
-	taken_boolean(taken, ARG_WALLET_CHECK_apns_ok, probed->ok);
-	taken_text(taken, ARG_WALLET_CHECK_apns_detail, probed->detail);
-	return outcome;
+	if (apns->is_tried) {
+		taken_boolean(taken, ARG_WALLET_CHECK_apns_ok, apns->ok);
+		taken_text(taken, ARG_WALLET_CHECK_apns_detail, apns->detail);
+	}
+	if (!google->is_tried) return;
+	taken_boolean(taken, ARG_WALLET_CHECK_google_ok, google->ok);
+	taken_boolean(taken, ARG_WALLET_CHECK_google_token, google->has_token);
+	taken_text(taken, ARG_WALLET_CHECK_google_detail, google->detail);
 }
 
 enum outcome wallet_check(struct cli *cli)
 {
 	struct taken     taken;
 	struct rehearsal rehearsal = {.cli = cli};
-	struct probed    probed = {.cli = cli};
+	struct probed    apns = {.cli = cli}, google = {.cli = cli};
 	enum outcome     outcome = taken_read(cli, MSG_WALLET_CHECK, &taken);
 
-	if (outcome == DONE) outcome = probe(&taken, &probed);
+	if (outcome == DONE) outcome = probe(&taken, false, &apns);
+	if (outcome == DONE) outcome = probe(&taken, true, &google);
+	add_probed(&taken, &apns, &google);
 	if (outcome == DONE) outcome = taken_call(cli, &taken, on_steps, &rehearsal);
 	taken_free(&taken);
 	return outcome == DONE && !rehearsal.is_good ? fail(cli) : outcome;

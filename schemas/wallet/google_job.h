@@ -11,7 +11,9 @@
  *   is_doubtful: something was said of it that a success ends
  *   job: GOOGLE_JOB_ITEMS items: lease bin PUSH_LEASE_BYTES, index of its credential, kind ("loyalty" or "generic"), id of the class,
  *   the class as JSON, id of the object, the object as JSON, all bin; message bin: members of its JSON object, size 0: none; number
- *   of its notification; may it be shown with a notice?
+ *   of its notification; may it be shown with a notice? A job without an object is of the class alone. One of `wallet check` (its
+ *   lease is of PROBE_PASS) writes the class in any case; without a class it lists those of the issuer that is named in place of
+ *   its id.
  * GOOGLE_REPORT has two texts of whole records: `reports`, and `complaints` as in WALLET_REPORT. */
 enum {
 	GOOGLE_CREDENTIAL_ITEMS = 8,
@@ -44,6 +46,9 @@ enum {
 
 /* Is this such an answer, with that many jobs at most? */
 bool google_answer_check(const msgpack_object *answer, uint32_t jobs_max);
+
+/* In front of the reason of a complaint: there was no access token to call with. */
+#define GOOGLE_NO_TOKEN "no access token"
 
 enum google_fate {
 	GOOGLE_DONE = 1,

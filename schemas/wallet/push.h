@@ -22,6 +22,8 @@ enum {
 	PUSH_COMPLAINT_BYTES = 150,
 	PUSH_REASON_TEXT = 119,
 };
+/* A lease of what `wallet check` tries: no pass has this number. */
+enum { PROBE_PASS = UINT32_MAX };
 
 /* The right to notify a pass's phones. The timer gives it back as it is. */
 struct push_lease {

@@ -127,6 +127,8 @@ class Google:
         waiting = self.answers[method, kind + ("/" + verb if verb else "")]
         if waiting:
             return waiting.popleft(), {}
+        if method == "GET":
+            return (200, {"resources": []}) if kind == f"genericClass?maxResults=1&issuerId={ISSUER}" else (404, {})
         if method == "POST" and not name:
             if (kind, body["id"]) in self.things:
                 return 409, {}
@@ -160,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             status, answer = google.exchange(parse_qs(text))
         else:
             path = self.path.removeprefix("/walletobjects/v1/")
-            body = json.loads(text)
+            body = json.loads(text or "null")
             status, answer = google.judge(method, path, body, self.headers.get("authorization"))
             google.calls.append(Call(method, path, body, status, time.monotonic()))
         data = json.dumps(answer).encode()

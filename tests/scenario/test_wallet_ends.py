@@ -59,7 +59,9 @@ def test_a_rehearsal_after_another_master_key(own, apple):
 
 def test_a_rehearsal_of_google_alone(shop, apple):
     put_google(shop, google(apple.place, apple.key()))
-    assert checked(shop.service, shop.account)[0] == {}
+    steps, printed = checked(shop.service, shop.account)
+    assert steps == {"google_token": False, "google_class": False}
+    assert printed["steps"][0]["detail"].startswith("Google") and "google_token" in printed["steps"][1]["detail"]
 
 
 def test_a_rehearsal_without_https(shop, apple):

@@ -382,6 +382,11 @@ Test(row_bytes, registrations)
 	scratch_save(&s);
 	EXPECT(WALLET_DUE, ROW("\2\1\2\3\4", "\1" LATE EARLY "\7\1"));
 	cr_assert_eq(wallet_due_del(s.view, &push), OK);
+	push.kind = WALLET_DUE_CLASS;
+	cr_assert_eq(wallet_due_put(s.view, &push), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_DUE, ROW("\7\1\2\3\4", "\1" LATE EARLY "\7\1"));
+	cr_assert_eq(wallet_due_del(s.view, &push), OK);
 	cr_assert_eq(wallet_due_put(s.view, &touch), OK);
 	scratch_save(&s);
 	EXPECT(WALLET_DUE, ROW("\4\xff\xff\xff\xff", "\1" EARLY "\x24\x23\x22\x21"));

@@ -2,6 +2,7 @@
 #include "actors/shard/account/facts.h"
 #include "actors/shard/key/key.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/wallet/google_class.h"
 #include "actors/shard/wallet/touch.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/account.h"
@@ -132,6 +133,8 @@ enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 	enum err err = take_wallet(&args[ARG_ACCOUNT_SET_wallet], &row, outcome);
 	if (!err && request->account->row.webhooks && !row.webhooks) err = pass_generations(request);
 	if (!err) err = want_pictures(request, &row);
+	if (!err && !wallet_is_on(&request->account->row, WALLET_GOOGLE) && wallet_is_on(&row, WALLET_GOOGLE))
+		err = google_classes_due(request);
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;

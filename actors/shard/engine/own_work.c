@@ -3,6 +3,7 @@
  * --wallet-bulk-rate passes a second. */
 #include "actors/shard/engine/engine.h"
 
+#include "actors/shard/wallet/google_class.h"
 #include "actors/shard/wallet/message.h"
 #include "actors/shard/wallet/touch.h"
 #include "schemas/api/wallet.h"
@@ -16,20 +17,24 @@ _Static_assert((int)ARG_WALLET_REMOVE_number == (int)ARG_NUMBER && (int)ARGS_WAL
                    (int)ARGS_WALLET_TOUCH_STEP == (int)ARGS &&
                    (int)ARG_WALLET_MESSAGE_STEP_number == (int)ARG_NUMBER &&
                    (int)ARG_WALLET_MESSAGE_STEP_count == (int)ARG_COUNT &&
-                   (int)ARGS_WALLET_MESSAGE_STEP == (int)ARGS,
+                   (int)ARGS_WALLET_MESSAGE_STEP == (int)ARGS &&
+                   (int)ARG_WALLET_CLASSES_STEP_number == (int)ARG_NUMBER &&
+                   (int)ARG_WALLET_CLASSES_STEP_count == (int)ARG_COUNT &&
+                   (int)ARGS_WALLET_CLASSES_STEP == (int)ARGS,
                "the commands' arguments have the same places");
 
 struct own_work {
 	enum wallet_due_kind kind;
 	enum message         message;
 	unsigned             turn_max;  /* commands a turn */
-	unsigned             count_max; /* passes of one command */
+	unsigned             count_max; /* passes, or classes, of one command */
 };
 
 /* What is of one pass, and what is of many and has an allowance. */
 static const struct own_work singles[] = {
     {WALLET_DUE_REMOVAL, MSG_WALLET_REMOVE, 32, 1},
     {WALLET_DUE_NOTICE, MSG_WALLET_MESSAGE_STEP, 32, 1},
+    {WALLET_DUE_CLASSES, MSG_WALLET_CLASSES_STEP, 4, CLASSES_STEP_MAX},
 };
 static const struct own_work bulks[] = {
     {WALLET_DUE_TOUCH, MSG_WALLET_TOUCH_STEP, 4, TOUCH_STEP_MAX},

@@ -125,9 +125,10 @@ static void pack_work(const struct request *request, msgpack_packer *pk, size_t 
 	msgpack_pack_map(pk, WALLET_DUE_LABELS);
 	for (unsigned i = 0; i < WALLET_DUE_LABELS; i++) {
 		struct due_figures due = due_of(request->facts, kinds[i]);
-		/* Messages to one pass are a kind of their own. */
+		/* Messages to one pass are a kind of their own, as are classes at Google. */
 		if (kinds[i] == WALLET_DUE_MESSAGE)
 			due = both(due, due_of(request->facts, WALLET_DUE_NOTICE));
+		if (kinds[i] == WALLET_DUE_GOOGLE) due = both(due, due_of(request->facts, WALLET_DUE_CLASS));
 		bool is_due = due.oldest < request->now.v;
 		pack_str(pk, span_str(wallet_due_labels[i]));
 		msgpack_pack_array(pk, 2);

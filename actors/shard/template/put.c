@@ -7,6 +7,7 @@
 #include "store/image_use.h"
 #include "store/issuing.h"
 #include "actors/shard/template/style.h"
+#include "actors/shard/wallet/google_class.h"
 #include "actors/shard/wallet/touch.h"
 #include "store/template_row.h"
 #include "store/template_state.h"
@@ -51,6 +52,7 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	if (number > request->account->templates->count) row.template_count = number;
 	bool is_new = number > request->account->templates->count;
 	err = account_row_put(request->view, request->account->id, &row);
+	if (!err) err = google_class_due(request, number);
 	return err || is_new ? err : wallet_touch_passes(request, number);
 }
 

@@ -1,5 +1,6 @@
 /* wallet check: a rehearsal, step by step, with what serves the account: does the certificate still hold as it did when it
- * was put, does its signature, is the public URL one that phones take, and (asked before, see probe.h) does APNs take it? */
+ * was put, does its signature, is the public URL one that phones take, and (asked before, see probe.h) do APNs and Google take
+ * what it is to be served with? */
 #include "actors/shard/wallet/signer.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
@@ -113,19 +114,34 @@ static enum err check_apple(struct request *request, struct steps *steps)
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	steps->has_any = true;
 	if ((err = check_certificate(request, &row, steps))) return err;
-	if ((err = check_package(request, &row, steps))) return err;
-	check_public_url(request, steps);
-	check_apns(request, steps);
-	return OK;
+	return check_package(request, &row, steps);
 }
 
-/* Nothing is asked of Google here. */
+/* What the command line has found out. */
+static void add_google(struct request *request, const struct wallet_credential *row, struct steps *steps)
+{
+	const msgpack_object *args = request->args;
+	char                  detail[PUSH_REASON_TEXT + 128], token[320];
+	struct span           text = arg_span(&args[ARG_WALLET_CHECK_google_detail]);
+	bool                  has_token = arg_boolean(&args[ARG_WALLET_CHECK_google_token], false);
+	if (!arg_present(&args[ARG_WALLET_CHECK_google_ok])) return;
+	snprintf(detail, sizeof detail, "%.*s%s", (int)text.size, (const char *)text.at,
+	         wallet_has_service(request) ? ""
+	                                     : " It says nothing of passes: the public URL is not https.");
+	snprintf(token, sizeof token, "Google gave %.*s an access token.", (int)row->owner.size,
+	         (const char *)row->owner.at);
+	add_step(steps, "google_token", has_token, has_token ? token : detail);
+	add_step(steps, "google_class", arg_boolean(&args[ARG_WALLET_CHECK_google_ok], false),
+	         has_token ? detail : "Not tried: see the step google_token.");
+}
+
 static enum err check_google(struct request *request, struct steps *steps)
 {
 	struct wallet_credential row;
 	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	steps->has_any = true;
+	add_google(request, &row, steps);
 	return OK;
 }
 
@@ -134,6 +150,10 @@ enum err on_WALLET_CHECK(struct request *request, struct outcome *outcome)
 	struct steps   steps = {.count = 0};
 	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
 	enum err       err = check_apple(request, &steps);
+	if (!err && steps.has_any) {
+		check_public_url(request, &steps);
+		check_apns(request, &steps);
+	}
 	if (!err) err = check_google(request, &steps);
 	if (!err && steps.packed.failed) err = ERR_NO_MEMORY;
 	if (!err && !steps.has_any) err = refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));

@@ -4,6 +4,7 @@
  * A put with `judge` only judges: the command line asks for that before it marks all shards, so that a refusal changes
  * nothing. Of the operator's default each shard keeps a copy, and a later shard gets the generation of the first: a put that
  * failed on one of them ends with equal generations when it is repeated. */
+#include "actors/shard/wallet/google_class.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
@@ -187,7 +188,10 @@ enum err on_WALLET_GOOGLE_PUT(struct request *request, struct outcome *outcome)
 	                                     arg_integer(&args[ARG_WALLET_GOOGLE_PUT_generation], 0)};
 	enum err err = google_credential_read(&files, view_arena(request->view), &read, &reason);
 	if (err && reason.cause) err = refuse(outcome, &reason);
+	struct account_id first;
+	if (!err) err = google_classes_first(request, &first);
 	if (!err) err = put(request, outcome, WALLET_GOOGLE, &read, how);
+	if (!err && !how.only_judge) err = google_classes_due_from(request, first);
 	wallet_read_forget(&read);
 	return err;
 }

@@ -1,5 +1,5 @@
-/* GOOGLE_LEASE: the timer asks which passes in Google's wallet have changed. It gets the right to update them, with what they are to
- * show, the message that is to be sent, and the service accounts to do it with. */
+/* GOOGLE_LEASE: the timer asks which passes in Google's wallet, and which classes, have changed. It gets the right to update them,
+ * with what they are to show, the message that is to be sent, and the service accounts to do it with. */
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/google.h"
@@ -19,10 +19,11 @@ struct google_batch {
 	uint64_t            numbers[GOOGLE_JOBS_MAX]; /* of the credentials, by index */
 	struct account_id   owners[GOOGLE_JOBS_MAX];
 	struct wallet_work *taken[GOOGLE_JOBS_MAX];
-	struct wallet_due   done[GOOGLE_JOBS_MAX]; /* rows of passes that nobody has saved */
+	struct wallet_due
+	    done[GOOGLE_JOBS_MAX]; /* rows of what is not to be written: a pass that nobody has saved */
 };
 
-/* One pass on its way into the answer. */
+/* One pass, or the class of a template, on its way into the answer. */
 struct google_job {
 	struct account          *account;
 	struct wallet_google     row;
@@ -106,39 +107,50 @@ static enum err render(struct request *request, struct google_job *job)
 	return google_object_json(&job->google, view_arena(request->view), &job->object);
 }
 
-static enum err pack_job(struct request *request, struct google_batch *batch, struct wallet_work *work,
+static enum err pack_job(struct request *request, struct google_batch *batch, struct push_lease *lease,
                          struct google_job *job)
 {
-	uint8_t           bytes[PUSH_LEASE_BYTES];
-	char              class_id[GOOGLE_ID_TEXT], object_id[GOOGLE_ID_TEXT];
+	uint8_t bytes[PUSH_LEASE_BYTES];
+	char    class_id[GOOGLE_ID_TEXT] = "", object_id[GOOGLE_ID_TEXT] = "";
+	random_take(request->random, &lease->token, sizeof lease->token);
+	push_lease_write(lease, bytes);
+	if (job->google.pass)
+		google_class_id(&job->google, class_id);
+	else
+		snprintf(class_id, sizeof class_id, "%.*s", (int)job->credential.name.size,
+		         (const char *)job->credential.name.at);
+	if (job->object.size) google_object_id(&job->google, object_id);
+	unsigned       index = index_of(batch, &job->credential);
+	msgpack_packer pk = buffer_packer(&batch->jobs);
+	msgpack_pack_array(&pk, GOOGLE_JOB_ITEMS);
+	pack_bin(&pk, span_of(bytes, sizeof bytes));
+	msgpack_pack_unsigned_int(&pk, index);
+	pack_bin(&pk, span_str(job->google.pass ? google_kind(&job->google) : "generic"));
+	pack_bin(&pk, span_str(class_id));
+	pack_bin(&pk, buffer_span(&job->class));
+	pack_bin(&pk, span_str(object_id));
+	pack_bin(&pk, buffer_span(&job->object));
+	pack_bin(&pk, buffer_span(&job->said));
+	msgpack_pack_uint32(&pk, job->notification);
+	job->may_notify ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
+	if (batch->jobs.failed || batch->credentials.failed || job->said.failed) return ERR_NO_MEMORY;
+	batch->job_count++;
+	return OK;
+}
+
+static enum err lease_job(struct request *request, struct google_batch *batch, struct wallet_work *work,
+                          struct google_job *job)
+{
 	wall_us           changed;
 	struct push_lease lease = {.account = work->account,
 	                           .pass_number = work->number,
 	                           .head = job->draft.pass.now.ledger_head,
 	                           .since = work->due,
 	                           .leased = request->mono};
-	enum err err = account_template_look(job->account, request->view, job->draft.pass.now.template,
+	enum err err = account_template_look(job->account, request->view, job->google.template_number,
 	                                     &lease.look, &changed);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	random_take(request->random, &lease.token, sizeof lease.token);
-	push_lease_write(&lease, bytes);
-	google_class_id(&job->google, class_id);
-	google_object_id(&job->google, object_id);
-	unsigned       index = index_of(batch, &job->credential);
-	msgpack_packer pk = buffer_packer(&batch->jobs);
-	msgpack_pack_array(&pk, GOOGLE_JOB_ITEMS);
-	pack_bin(&pk, span_of(bytes, sizeof bytes));
-	msgpack_pack_unsigned_int(&pk, index);
-	pack_bin(&pk, span_str(google_kind(&job->google)));
-	pack_bin(&pk, span_str(class_id));
-	pack_bin(&pk, buffer_span(&job->class));
-	pack_bin(&pk, span_str(object_id));
-	pack_bin(&pk, buffer_span(&job->object));
-	pack_bin(&pk, job->said.size ? buffer_span(&job->said) : span_of("", 0));
-	msgpack_pack_uint32(&pk, job->notification);
-	job->may_notify ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
-	if (batch->jobs.failed || batch->credentials.failed || job->said.failed) return ERR_NO_MEMORY;
-	batch->job_count++;
+	if ((err = pack_job(request, batch, &lease, job))) return err;
 	work_lease(request->work, work, lease.token, request->now, request->mono);
 	return OK;
 }
@@ -149,7 +161,50 @@ static enum err put_off(struct request *request, struct wallet_work *work,
 {
 	wall_us at = {request->now.v + WORK_HELD_S * US_PER_SEC};
 	if (row && wallet_credential_rests(row, request->now)) at = row->rests_until;
-	return work_again(request->work, work->account, WALLET_DUE_GOOGLE, work->number, at);
+	return work_again(request->work, work->account, work->kind, work->number, at);
+}
+
+/* There is nothing to write. */
+static void drop_row(struct google_batch *batch, const struct wallet_work *work)
+{
+	batch->done[batch->done_count++] = (struct wallet_due){
+	    .account = work->account, .kind = work->kind, .number = work->number};
+}
+
+/* What a template makes: a class without passes. Errors: ERR_NOT_FOUND: the template was deleted. */
+static enum err render_class(struct request *request, uint32_t number, struct google_job *job)
+{
+	const struct template *template;
+	const struct wallet_settings *settings;
+	enum err err = account_usable_template(job->account, request->view, number, &template);
+	if (!err)
+		err = account_template_wallet(job->account, request->view, number, &job->draft.room,
+		                              &settings);
+	if (err) return err;
+	job->draft.shown = (struct wallet_pass){
+	    .template = template, .settings = settings, .account_name = job->account->row.name};
+	job->google = (struct google_pass){.pass = &job->draft.shown,
+	                                   .issuer = job->credential.name,
+	                                   .account = job->account->id,
+	                                   .template_number = number,
+	                                   .public_url = request->facts->public_url};
+	return google_class_json(&job->google, view_arena(request->view), &job->class);
+}
+
+static enum err take_class(struct request *request, struct google_batch *batch, struct wallet_work *work,
+                           struct google_job *job)
+{
+	enum err err = ERR_NOT_FOUND; /* when it is switched on, all classes are due */
+	if (wallet_is_on(&job->account->row, WALLET_GOOGLE))
+		err = wallet_credential_now(request->view, work->account, WALLET_GOOGLE, &job->credential);
+	if (!err && wallet_credential_rests(&job->credential, request->now))
+		return put_off(request, work, &job->credential);
+	if (!err) err = render_class(request, work->number, job);
+	if (err == ERR_NOT_FOUND) {
+		drop_row(batch, work);
+		return OK;
+	}
+	return err ? err : lease_job(request, batch, work, job);
 }
 
 static enum err take_one(struct request *request, struct google_batch *batch, struct wallet_work *work,
@@ -157,12 +212,12 @@ static enum err take_one(struct request *request, struct google_batch *batch, st
 {
 	enum err err = delivery_account(request, work->account, &job->account);
 	if (!err && !job->account) err = ERR_DAMAGED;
+	if (!err && work->kind == WALLET_DUE_CLASS) return take_class(request, batch, work, job);
 	job->row.pass_number = work->number;
 	if (!err) err = wallet_google_row_get(request->view, work->account, &job->row);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err || job->row.state != WALLET_GOOGLE_SAVED) {
-		batch->done[batch->done_count++] = (struct wallet_due){
-		    .account = work->account, .kind = WALLET_DUE_GOOGLE, .number = work->number};
+		drop_row(batch, work);
 		return OK;
 	}
 	if (!wallet_is_on(&job->account->row, WALLET_GOOGLE)) return put_off(request, work, NULL);
@@ -173,13 +228,55 @@ static enum err take_one(struct request *request, struct google_batch *batch, st
 		return put_off(request, work, &job->credential);
 	if (!err) err = hot_get(request->view, work->account, work->number, &job->draft.pass);
 	if (!err) err = render(request, job);
-	return err ? err : pack_job(request, batch, work, job);
+	return err ? err : lease_job(request, batch, work, job);
+}
+
+static void free_job(struct google_job *job)
+{
+	buffer_free(&job->class);
+	buffer_free(&job->object);
+	buffer_free(&job->said);
+}
+
+/* `wallet check` wants to know whether Google takes a class of the account's: that of its oldest template. Without one, whether it
+ * takes the service account. Range reads. */
+static enum err try_class(struct request *request, struct google_batch *batch, struct google_job *job)
+{
+	struct wallet_probe *probe = &request->work->probes[WORK_GOOGLE];
+	uint32_t             number;
+	struct push_lease    lease = {
+	       .account = probe->account, .pass_number = PROBE_PASS, .leased = request->mono};
+	enum err err = delivery_account(request, probe->account, &job->account);
+	if (!err && !job->account) err = ERR_NOT_FOUND;
+	if (!err) err = wallet_credential_now(request->view, probe->account, WALLET_GOOGLE, &job->credential);
+	if (err) return err;
+	err = account_first_template(job->account, request->view, &number);
+	if (!err) err = render_class(request, number, job);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err) job->google.pass = NULL;
+	if ((err = pack_job(request, batch, &lease, job))) return err;
+	probe_lease(probe, &job->credential, lease.token);
+	return OK;
+}
+
+static enum err add_probe(struct request *request, struct google_batch *batch)
+{
+	struct google_job job = {.account = NULL};
+	enum err          err = try_class(request, batch, &job);
+	free_job(&job);
+	if (err == ERR_NOT_FOUND || err == ERR_DAMAGED) {
+		request->work->probes[WORK_GOOGLE].state = PROBE_NONE;
+		return OK;
+	}
+	return err;
 }
 
 static enum err fill(struct request *request, unsigned count, struct google_batch *batch)
 {
 	struct wallet_work *work = NULL;
 	enum err            err = OK;
+	if (request->work->probes[WORK_GOOGLE].state == PROBE_WAITS && !(err = add_probe(request, batch)))
+		count--;
 	while (!err && batch->taken_count < count && batch->jobs.size < HANDED_BODY_BYTES &&
 	       !(err = work_turn(request->work, WORK_GOOGLE, request->now, &work)) && work) {
 		struct google_job job = {.account = NULL};
@@ -190,9 +287,7 @@ static enum err fill(struct request *request, unsigned count, struct google_batc
 			log_warn("wallet-pass-damaged", "number=%u", work->number);
 			err = put_off(request, work, NULL);
 		}
-		buffer_free(&job.class);
-		buffer_free(&job.object);
-		buffer_free(&job.said);
+		free_job(&job);
 	}
 	for (unsigned i = 0; !err && i < batch->done_count; i++)
 		err = wallet_due_del(request->view, &batch->done[i]);
@@ -228,7 +323,7 @@ enum err on_GOOGLE_LEASE(struct request *request, struct outcome *outcome)
 	if (!err && count) err = fill(request, count, &batch);
 	bool is_empty = count && !batch.job_count && !batch.done_count && !lacks_keys;
 	for (unsigned i = 0; err && i < batch.taken_count; i++)
-		(void)!work_again(request->work, batch.taken[i]->account, WALLET_DUE_GOOGLE,
+		(void)!work_again(request->work, batch.taken[i]->account, batch.taken[i]->kind,
 		                  batch.taken[i]->number, request->now);
 	msgpack_pack_array(&pk, GOOGLE_ANSWER_ITEMS);
 	msgpack_pack_array(&pk, batch.credential_count);

@@ -1,4 +1,4 @@
-/* GOOGLE_REPORT: what became of leased passes in Google's wallet. A report counts only for the very lease that it names. */
+/* GOOGLE_REPORT: what became of leased passes in Google's wallet, and of classes. A report counts only for the very lease that it names. */
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/settle.h"
@@ -76,8 +76,30 @@ static enum err forget(struct request *request, struct settled *settled)
 	return err ? err : wallet_google_row_del(request->view, settled->pass.account, settled->pass.number);
 }
 
+/* Has the template changed since its class was leased? */
+static enum err settle_class(struct request *request, struct settled *settled)
+{
+	const struct push_lease *lease = &settled->report->lease;
+	struct account          *account;
+	uint32_t                 look = 0;
+	wall_us                  changed;
+	switch (settled->report->fate) {
+	case GOOGLE_DONE: break;
+	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
+	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
+	default: return wallet_due_del(request->view, &settled->due);
+	}
+	enum err err = account_cached(request->accounts, request->view, lease->account, &account);
+	if (!err) err = account_template_look(account, request->view, lease->pass_number, &look, &changed);
+	if (err && err != ERR_NOT_FOUND) return err;
+	settled->due.tries = 0;
+	return !err && look > lease->look ? settle_renew(request, lease, &settled->due)
+	                                  : wallet_due_del(request->view, &settled->due);
+}
+
 static enum err stage(struct request *request, struct settled *settled)
 {
+	if (settled->due.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
 	enum google_fate fate = settled->report->fate;
 	bool             is_over = fate != GOOGLE_AGAIN && fate != GOOGLE_HELD;
 	return is_over && settled->pass.now.flags & HOT_ERASED ? forget(request, settled)
@@ -90,11 +112,17 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	const struct push_lease *lease = &settled->report->lease;
 	struct registration      phone = {.pass_number = lease->pass_number};
 	*is_meant = false;
-	if (!work_leased(request->work, WORK_GOOGLE, lease)) return OK;
+	bool                      ok = settled->report->fate == GOOGLE_DONE;
+	const struct wallet_work *work = work_leased(request->work, WORK_GOOGLE, lease);
+	if (probe_end(&request->work->probes[WORK_GOOGLE], lease, ok) || !work) return OK;
 	settled->due = (struct wallet_due){
-	    .account = lease->account, .kind = WALLET_DUE_GOOGLE, .number = lease->pass_number};
+	    .account = lease->account, .kind = work->kind, .number = lease->pass_number};
 	settled->row.pass_number = lease->pass_number;
 	enum err err = wallet_due_get(request->view, &settled->due);
+	if (!err && work->kind == WALLET_DUE_CLASS) {
+		*is_meant = true;
+		return OK;
+	}
 	if (!err) err = wallet_google_row_get(request->view, lease->account, &settled->row);
 	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &settled->pass);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
@@ -128,6 +156,7 @@ enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)
 	for (size_t at = 0; !err && at < complaints.size; at += PUSH_COMPLAINT_BYTES) {
 		struct push_complaint complaint;
 		if (!push_complaint_read(complaints.at + at, &complaint)) return ERR_MALFORMED;
+		probe_complain(&request->work->probes[WORK_GOOGLE], &complaint);
 		err = settle_complaint(request, WALLET_GOOGLE, &complaint);
 	}
 	return err;

@@ -186,7 +186,7 @@ static enum err take_one(struct request *request, struct wallet_work *work, stru
 /* `wallet check` wants to know whether APNs takes the credential, also of one that rests. */
 static enum err add_probe(struct request *request, struct batch *batch)
 {
-	struct wallet_probe     *probe = &request->work->probe;
+	struct wallet_probe     *probe = &request->work->probes[WORK_APPLE];
 	uint8_t                  bytes[PUSH_LEASE_BYTES], made_up[32];
 	char                     text[2 * sizeof made_up + 1];
 	struct wallet_credential row;
@@ -227,7 +227,8 @@ static enum err fill(struct request *request, unsigned count, struct batch *batc
 {
 	struct wallet_work *work = NULL;
 	enum err            err = OK;
-	if (request->work->probe.state == PROBE_WAITS && !(err = add_probe(request, batch))) count--;
+	if (request->work->probes[WORK_APPLE].state == PROBE_WAITS && !(err = add_probe(request, batch)))
+		count--;
 	while (!err && !is_full(batch, count) &&
 	       !(err = work_turn(request->work, WORK_APPLE, request->now, &work)) && work) {
 		batch->taken[batch->taken_count++] = work;

@@ -5,6 +5,7 @@
 #include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
+#include "schemas/wallet/google_job.h"
 
 #include <stdio.h>
 
@@ -28,12 +29,12 @@ void probe_lease(struct wallet_probe *probe, const struct wallet_credential *cre
 	probe->token = token;
 }
 
-bool probe_end(struct wallet_probe *probe, const struct push_report *report)
+bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok)
 {
-	if (report->lease.pass_number != PROBE_PASS) return false;
-	if (probe->state == PROBE_LEASED && probe->token == report->lease.token) {
+	if (lease->pass_number != PROBE_PASS) return false;
+	if (probe->state == PROBE_LEASED && probe->token == lease->token) {
 		probe->state = PROBE_ENDED;
-		probe->fate = report->fate;
+		probe->ok = ok;
 	}
 	return true;
 }
@@ -46,43 +47,54 @@ void probe_complain(struct wallet_probe *probe, const struct push_complaint *com
 	if (is_meant) snprintf(probe->reason, sizeof probe->reason, "%s", complaint->reason);
 }
 
-static void pack_end(const struct wallet_probe *probe, msgpack_packer *pk)
+/* What the steps of `wallet check` say, by lane. */
+static const struct probe_texts {
+	const char *who, *ok, *unreached;
+} texts[WORK_LANES] = {
+    [WORK_APPLE] = {"APNs", "APNs took the credential, and refused a made-up phone as it should.",
+                    "APNs was not reached."},
+    [WORK_GOOGLE] = {"Google", "Google took a class of the account's templates.", "Google was not reached."},
+};
+
+static void pack_end(const struct wallet_probe *probe, const struct probe_texts *say, msgpack_packer *pk)
 {
-	char       detail[PUSH_REASON_TEXT + 8];
-	const bool ok = probe->fate == PUSH_DONE;
-	size_t     map = map_begin(pk);
-	snprintf(detail, sizeof detail, "APNs: %s", probe->reason);
-	MEMBER_ALWAYS(ok, BOOLEAN, ok);
-	MEMBER_ALWAYS(detail, STRING,
-	              ok ? "APNs took the credential, and refused a made-up phone as it should."
-	              : probe->reason[0] ? detail
-	                                 : "APNs was not reached.");
+	char   detail[PUSH_REASON_TEXT + 16];
+	size_t map = map_begin(pk);
+	snprintf(detail, sizeof detail, "%s: %s", say->who, probe->reason);
+	MEMBER_ALWAYS(ok, BOOLEAN, probe->ok);
+	MEMBER_ALWAYS(has_token, BOOLEAN,
+	              probe->ok || (probe->reason[0] && !strstr(probe->reason, GOOGLE_NO_TOKEN)));
+	MEMBER_ALWAYS(detail, STRING, probe->ok ? say->ok : probe->reason[0] ? detail : say->unreached);
 }
 
 static void pack_refusal(const char *why, msgpack_packer *pk)
 {
 	size_t map = map_begin(pk);
 	MEMBER_ALWAYS(ok, BOOLEAN, false);
+	MEMBER_ALWAYS(has_token, BOOLEAN, false);
 	MEMBER_ALWAYS(detail, STRING, why);
 }
 
-/* nil: not yet; false: the account has no certificate. */
+/* nil: not yet; false: the account has no such credential. */
 enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 {
-	struct wallet_probe     *probe = &request->work->probe;
+	bool                     is_google = arg_boolean(&request->args[ARG_WALLET_PROBE_google], false);
+	unsigned                 lane = is_google ? WORK_GOOGLE : WORK_APPLE;
+	struct wallet_probe     *probe = &request->work->probes[lane];
 	const struct account_id  account = request->account->id;
 	struct wallet_credential row;
 	msgpack_packer           pk = buffer_packer(outcome->payload);
-	enum err                 err = wallet_credential_now(request->view, account, WALLET_APPLE, &row);
-	bool                     begins = arg_boolean(&request->args[ARG_WALLET_PROBE_begin], false);
-	bool                     has_ended = probe->state == PROBE_ENDED && is_of(probe->account, account);
+	enum err err = wallet_credential_now(request->view, account, is_google ? WALLET_GOOGLE : WALLET_APPLE,
+	                                     &row);
+	bool     begins = arg_boolean(&request->args[ARG_WALLET_PROBE_begin], false);
+	bool     has_ended = probe->state == PROBE_ENDED && is_of(probe->account, account);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err)
 		msgpack_pack_false(&pk);
 	else if (request->facts->no_deliveries)
 		pack_refusal("Nothing is sent: the service runs with --no-deliveries.", &pk);
 	else if (has_ended && !begins)
-		pack_end(probe, &pk);
+		pack_end(probe, &texts[lane], &pk);
 	else
 		msgpack_pack_nil(&pk);
 	if (!err && begins) probe_begin(probe, account, request->mono);

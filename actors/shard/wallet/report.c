@@ -127,7 +127,7 @@ static enum err settle(struct request *request, const struct push_report *report
 	const struct push_lease *lease = &report->lease;
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
-	if (probe_end(&request->work->probe, report)) return OK;
+	if (probe_end(&request->work->probes[WORK_APPLE], lease, report->fate == PUSH_DONE)) return OK;
 	const struct wallet_work *work = work_leased(request->work, WORK_APPLE, lease);
 	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &row);
@@ -150,7 +150,7 @@ static enum err note_complaints(struct request *request, struct span told)
 	for (size_t at = 0; !err && at < told.size; at += PUSH_COMPLAINT_BYTES) {
 		struct push_complaint complaint;
 		if (!push_complaint_read(told.at + at, &complaint)) return ERR_MALFORMED;
-		probe_complain(&request->work->probe, &complaint);
+		probe_complain(&request->work->probes[WORK_APPLE], &complaint);
 		err = settle_complaint(request, WALLET_APPLE, &complaint);
 	}
 	return err;

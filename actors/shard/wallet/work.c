@@ -54,11 +54,14 @@ static struct work_account *account_with(struct work_queue *queue, struct accoun
 	return account;
 }
 
-static const enum wallet_due_kind kinds_of_lanes[WORK_LANES] = {WALLET_DUE_PUSH, WALLET_DUE_GOOGLE};
+/* Of each lane; 0: no more. */
+enum { LANE_KINDS = 2 };
+static const enum wallet_due_kind kinds_of_lanes[WORK_LANES][LANE_KINDS] = {
+    [WORK_APPLE] = {WALLET_DUE_PUSH}, [WORK_GOOGLE] = {WALLET_DUE_CLASS, WALLET_DUE_GOOGLE}};
 
 static unsigned lane_of(const struct wallet_work *work)
 {
-	return work->kind == WALLET_DUE_GOOGLE ? WORK_GOOGLE : WORK_APPLE;
+	return work->kind == WALLET_DUE_PUSH ? WORK_APPLE : WORK_GOOGLE;
 }
 
 static unsigned line_of(const struct wallet_work *work)
@@ -223,7 +226,9 @@ static enum err wake(struct work_queue *queue, const struct account_id *account,
 enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
 {
 	enum err err = OK;
-	if (!queue->counts[WALLET_DUE_PUSH] && !queue->counts[WALLET_DUE_GOOGLE]) return OK;
+	bool     has_any = queue->counts[WALLET_DUE_PUSH] || queue->counts[WALLET_DUE_GOOGLE] ||
+	               queue->counts[WALLET_DUE_CLASS];
+	if (!has_any) return OK;
 	for (unsigned i = 0; !err && i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
 		struct account_id   account;
@@ -292,7 +297,7 @@ enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, m
 bool work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now, mono_us now)
 {
 	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased[lane]);
-	if (lane == WORK_APPLE && queue->probe.state == PROBE_WAITS) return true;
+	if (queue->probes[lane].state == PROBE_WAITS) return true;
 	for (unsigned i = 0; i < WORK_LINES; i++)
 		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return true;
 	return work_next_due(queue, lane).v <= service_now.v || (oldest && oldest->until.v <= now.v);
@@ -300,17 +305,23 @@ bool work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now,
 
 wall_us work_next_due(const struct work_queue *queue, unsigned lane)
 {
-	const struct agenda_entry *first = agenda_first(&queue->agendas[kinds_of_lanes[lane]]);
-	return (wall_us){first ? first->at : INT64_MAX};
+	wall_us due = {INT64_MAX};
+	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
+		const struct agenda_entry *first = agenda_first(&queue->agendas[kinds_of_lanes[lane][i]]);
+		if (first && first->at < due.v) due.v = first->at;
+	}
+	return due;
 }
 
 enum err work_turn(struct work_queue *queue, unsigned lane, wall_us service_now, struct wallet_work **next)
 {
-	struct wallet_work *work;
 	*next = NULL;
-	while ((work = take_due(queue, kinds_of_lanes[lane], service_now))) {
-		enum err err = make_ready(queue, work);
-		if (err) return err;
+	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
+		struct wallet_work *work;
+		while ((work = take_due(queue, kinds_of_lanes[lane][i], service_now))) {
+			enum err err = make_ready(queue, work);
+			if (err) return err;
+		}
 	}
 	for (unsigned line = lane * WORK_LINES; line < (lane + 1) * WORK_LINES; line++) {
 		struct work_account *account = TAILQ_FIRST(&queue->rings[line]);
@@ -336,8 +347,12 @@ void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t tok
 
 struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease)
 {
-	struct wallet_work *work = find(queue, lease->account, kinds_of_lanes[lane], lease->pass_number);
-	return work && work->state == WORK_LEASED && work->token == lease->token ? work : NULL;
+	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
+		struct wallet_work *work = find(queue, lease->account, kinds_of_lanes[lane][i],
+		                                lease->pass_number);
+		if (work && work->state == WORK_LEASED && work->token == lease->token) return work;
+	}
+	return NULL;
 }
 
 /* Figures ------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 /* What is due on passes in wallets, in the writer's memory: the rows of WALLET_DUE, read at start and updated with every write.
- * Removals, touches and messages are taken one by one, the earliest first. Pushes and calls of Google are leased to the timer, each in a
+ * Removals, touches and messages are taken one by one, the earliest first. Pushes and calls of Google (updates of objects, and of classes) are leased to the timer, each in a
  * lane of its own: accounts take turns, and changes
  * of single passes go before those of many. A pass that was leased is not leased again for WORK_REST_S, however often it
  * changes. Leases are in memory alone: after a restart all is due again, and at worst a phone is pushed twice. wall_us is service
@@ -61,7 +61,7 @@ struct work_queue {
 	struct agenda        agendas[WALLET_DUE_KINDS_END];
 	struct agenda        ages[WALLET_DUE_KINDS_END]; /* rows by the time since when they are due */
 	struct work_ring     rings[WORK_ALL_LINES];
-	struct wallet_probe  probe;
+	struct wallet_probe  probes[WORK_LANES];
 	bool                 has_google_keys;              /* the tables have root keys of Google */
 	struct work_line     leased[WORK_LANES];           /* oldest first */
 	uint64_t             instances[WORK_LANES];        /* of the timers that lease; 0: none yet */
@@ -96,7 +96,7 @@ must_check enum err work_turn(struct work_queue *queue, unsigned lane, wall_us s
                               struct wallet_work **next);
 void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
                 mono_us now);
-/* The push that this lease is of; NULL: the lease has ended. */
+/* The work that this lease is of; NULL: the lease has ended. */
 struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease);
 
 /* Rows of a kind; since when the oldest of them is due, whatever it waits for (INT64_MAX: none is). */

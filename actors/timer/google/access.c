@@ -8,6 +8,7 @@
 #include "actors/rt/time.h"
 #include "schemas/json.h"
 #include "schemas/sha256.h"
+#include "schemas/wallet/google_job.h"
 #include "schemas/wallet/jwt.h"
 
 #include <openssl/err.h>
@@ -253,9 +254,9 @@ static void on_exchanged(struct egress_job *job, const struct egress_outcome *ou
 		access->ask_at.v = 0;
 		return;
 	}
-	snprintf(reason, sizeof reason, "no access token: %s",
+	snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": %s",
 	         outcome->error ? attempt_word(outcome->error) : "");
-	if (!outcome->error) snprintf(reason, sizeof reason, "no access token: status %d", outcome->status);
+	if (!outcome->error) snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": status %d", outcome->status);
 	end_line(access, is_refused ? 401 : 0, reason);
 }
 

@@ -1,0 +1,118 @@
+/* Classes at Google become due: one when its template is put, all when a service account is put, or Google's wallet is switched on.
+ *
+ *   wallet google put ─▶ row CLASSES ─▶ WALLET_CLASSES_STEP, some templates at a time ─▶ rows CLASS ─▶ GOOGLE_LEASE
+ *
+ * After the operator's default was put the walk goes on from account to account, in the order of the table. */
+#include "actors/shard/wallet/google_class.h"
+
+#include "actors/shard/account/account.h"
+#include "actors/shard/wallet/wallet.h"
+#include "schemas/api/wallet.h"
+#include "store/meta.h"
+#include "store/wallet_due.h"
+
+_Static_assert((int)CLASSES_STEP_MAX + 2 <= (int)BULK_WRITES_MAX,
+               "a step writes a row for each template, its own, and the next account's");
+
+/* Does a service account serve it? */
+static enum err is_served(struct request *request, bool *serves)
+{
+	struct wallet_credential row;
+	enum err                 err = ERR_NOT_FOUND;
+	bool                     is_on = wallet_is_on(&request->account->row, WALLET_GOOGLE);
+	if (is_on && wallet_kinds_here(request) & WALLET_BIT(WALLET_GOOGLE))
+		err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE, &row);
+	*serves = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err put_class(struct request *request, uint32_t template, uint8_t flags)
+{
+	struct wallet_due row = {.account = request->account->id,
+	                         .kind = WALLET_DUE_CLASS,
+	                         .number = template,
+	                         .due = request->now,
+	                         .since = request->now,
+	                         .flags = flags};
+	return wallet_due_put(request->view, &row);
+}
+
+enum err google_class_due(struct request *request, uint32_t template)
+{
+	bool     serves;
+	enum err err = is_served(request, &serves);
+	return err || !serves ? err : put_class(request, template, 0);
+}
+
+static enum err put_walk(struct request *request, struct account_id account, uint32_t number)
+{
+	struct wallet_due row = {
+	    .account = account, .kind = WALLET_DUE_CLASSES, .number = number, .due = request->now};
+	return wallet_due_put(request->view, &row);
+}
+
+enum err google_classes_due(struct request *request)
+{
+	return put_walk(request, request->account->id, WALLET_CLASSES_OF_ONE);
+}
+
+enum err google_classes_first(struct request *request, struct account_id *first)
+{
+	struct account_row row;
+	*first = wallet_operator;
+	enum err err = request->account ? OK : account_row_next(request->view, first, &row);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err google_classes_due_from(struct request *request, struct account_id first)
+{
+	if (request->account) return google_classes_due(request);
+	bool has_any = memcmp(first.b, wallet_operator.b, sizeof first.b) != 0;
+	return has_any ? put_walk(request, first, WALLET_CLASSES_OF_ALL) : OK;
+}
+
+/* The account behind *id, with which the walk goes on. */
+static enum err go_on(struct request *request, struct account_id id)
+{
+	struct account_row row;
+	enum err           err = account_row_next(request->view, &id, &row);
+	return err ? err : put_walk(request, id, WALLET_CLASSES_OF_ALL);
+}
+
+/* Stages the rows of some templates; row->position: the template that comes after them, 0: none does. */
+static enum err put_some(struct request *request, unsigned count_max, struct wallet_due *row)
+{
+	const struct template *template;
+	uint32_t number = row->position ? row->position : 1, end = request->account->templates->count;
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < count_max && number <= end; i++, number++) {
+		err = account_usable_template(request->account, request->view, number, &template);
+		if (!err) err = put_class(request, number, WALLET_DUE_IS_BULK);
+		if (err == ERR_NOT_FOUND) err = OK; /* deleted */
+	}
+	row->position = number <= end ? number : 0;
+	return err;
+}
+
+enum err on_WALLET_CLASSES_STEP(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	unsigned              count = (unsigned)arg_integer(&args[ARG_WALLET_CLASSES_STEP_count], 1);
+	struct wallet_due     row = {
+	        .account = request->account->id,
+	        .kind = WALLET_DUE_CLASSES,
+	        .number = (uint32_t)arg_integer(&args[ARG_WALLET_CLASSES_STEP_number], WALLET_CLASSES_OF_ONE)};
+	bool     serves;
+	enum err err = wallet_due_get(request->view, &row);
+	(void)outcome;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if ((err = is_served(request, &serves))) return err;
+	if (row.number == WALLET_CLASSES_OF_ALL && !row.position) {
+		err = go_on(request, row.account);
+		if (err && err != ERR_NOT_FOUND) return err;
+	}
+	err = serves ? put_some(request, count, &row) : OK;
+	if (err) return err;
+	return serves && row.position ? wallet_due_put(request->view, &row)
+	                              : wallet_due_del(request->view, &row);
+}
