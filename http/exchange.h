@@ -35,6 +35,7 @@ struct exchange {
 	size_t                parts_bytes;
 	struct wallet_answer *wallet; /* of a package; in the pool; NULL: none */
 	struct phone         *phone;  /* kept while a shard is asked for wallets; likewise */
+	struct span           token;  /* of a link that is asked for; in `path` */
 	bool                  parts_have_items;
 };
 

@@ -36,18 +36,38 @@ static void on_link(struct pending *pending, const struct reply *reply)
 		page_refuse_as(exchange, 403);
 }
 
-enum err google_ask_link(struct exchange *exchange, struct call *head, struct span token)
+/* Both calls have the token as their only argument. */
+static enum err ask(struct exchange *exchange, struct call *head,
+                    void (*on_reply)(struct pending *pending, const struct reply *reply))
 {
 	struct buffer *arguments;
-	head->message = MSG_WALLET_GOOGLE_LINK;
-	exchange->pending.on_reply = on_link;
+	_Static_assert((int)ARGS_WALLET_GOOGLE_OFFER == (int)ARGS_WALLET_GOOGLE_LINK, "both have a token");
+	exchange->pending.on_reply = on_reply;
 	enum err err = exchange_call(exchange, head, &arguments);
 	if (err) return err;
 	msgpack_packer packer = buffer_packer(arguments);
 	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_LINK);
-	pack_str(&packer, token);
+	pack_str(&packer, exchange->token);
 	exchange_send(exchange);
 	return OK;
+}
+
+/* A link is given also where the shard could not note it, as with a full disk. */
+static void on_offered(struct pending *pending, const struct reply *reply)
+{
+	struct exchange *exchange = (struct exchange *)pending;
+	struct call      head = {
+	         .message = MSG_WALLET_GOOGLE_LINK, .has_account = true, .account = exchange->account};
+	exchange_heard(exchange, reply);
+	enum err err = ask(exchange, &head, on_link);
+	if (err) page_refuse(exchange, err);
+}
+
+enum err google_ask_link(struct exchange *exchange, struct call *head, struct span token)
+{
+	head->message = MSG_WALLET_GOOGLE_OFFER;
+	exchange->token = token;
+	return ask(exchange, head, on_offered);
 }
 
 /* The callback -------------------------------------------------------------------------------------------- */

@@ -16,7 +16,9 @@ static size_t size_of(enum wallet_due_kind kind)
 {
 	if (kind == WALLET_DUE_PUSH || kind == WALLET_DUE_GOOGLE || kind == WALLET_DUE_CLASS)
 		return SINCE_BYTES;
-	return kind == WALLET_DUE_REMOVAL || kind == WALLET_DUE_NOTICE ? DUE_BYTES : POSITION_BYTES;
+	bool has_only_due = kind == WALLET_DUE_REMOVAL || kind == WALLET_DUE_NOTICE ||
+	                    kind == WALLET_DUE_SAVED;
+	return has_only_due ? DUE_BYTES : POSITION_BYTES;
 }
 
 static struct row_key key_of(const struct wallet_due *row)

@@ -17,6 +17,7 @@
  *   CLASS    template, since: it has changed, or is new, and Google has not the class that it makes
  *   CLASSES  WALLET_CLASSES_OF_ONE or _OF_ALL, position: from that template on, Google has not the account's classes; likewise, and
  *            not those of the accounts behind it in the table
+ *   SAVED    pass: its holder has saved it at Google, whose callback was lost; it becomes `active`
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_due_kind {
 	WALLET_DUE_REMOVAL = 1,
@@ -27,6 +28,7 @@ enum wallet_due_kind {
 	WALLET_DUE_NOTICE,
 	WALLET_DUE_CLASS,
 	WALLET_DUE_CLASSES,
+	WALLET_DUE_SAVED,
 	WALLET_DUE_KINDS_END
 };
 #define WALLET_EVERY_TEMPLATE UINT32_MAX

@@ -5,7 +5,11 @@
 #include "store/keys.h"
 
 enum { ROW_VERSION = 1, AT_ISSUER = 2, AT_CALLBACK = 10, AT_MESSAGE = 18, AT_NOTICES = 22 };
-enum { AT_TOKEN = AT_NOTICES + 8 * WALLET_GOOGLE_NOTICES, ROW_BYTES = AT_TOKEN + WALLET_GOOGLE_TOKEN_BYTES };
+enum {
+	AT_TOKEN = AT_NOTICES + 8 * WALLET_GOOGLE_NOTICES,
+	AT_QUIET = AT_TOKEN + WALLET_GOOGLE_TOKEN_BYTES,
+	ROW_BYTES = AT_QUIET + 8
+};
 
 enum err wallet_google_row_read(struct span key, struct span value, struct wallet_google *row)
 {
@@ -19,6 +23,7 @@ enum err wallet_google_row_read(struct span key, struct span value, struct walle
 	for (unsigned i = 0; i < WALLET_GOOGLE_NOTICES; i++)
 		row->notices[i].v = (int64_t)get_le64(value.at + AT_NOTICES + 8 * i);
 	memcpy(row->token, value.at + AT_TOKEN, sizeof row->token);
+	row->quiet.v = (int64_t)get_le64(value.at + AT_QUIET);
 	return row->state && row->state < WALLET_GOOGLE_STATES ? OK : ERR_DAMAGED;
 }
 
@@ -32,6 +37,7 @@ enum err wallet_google_row_put(struct view *view, struct account_id account, con
 	for (unsigned i = 0; i < WALLET_GOOGLE_NOTICES; i++)
 		put_le64(value + AT_NOTICES + 8 * i, (uint64_t)row->notices[i].v);
 	memcpy(value + AT_TOKEN, row->token, sizeof row->token);
+	put_le64(value + AT_QUIET, (uint64_t)row->quiet.v);
 	return write_put(view_writes(view), TABLE_WALLET_GOOGLE, key_span(&key), span_of(value, ROW_BYTES));
 }
 

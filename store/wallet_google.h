@@ -3,13 +3,17 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* A pass in Google's wallet, as Google said last. WALLET_GOOGLE row: account | number of the pass u32 -> version u8 (1) | state u8 |
+/* A pass in Google's wallet, or on its way there, as Google said last. WALLET_GOOGLE row: account | number of the pass u32 -> version u8 (1) | state u8 |
  * issuer u64, wallet_number() of its id | when the callback ends that was applied last, in ms of real time, i64 | number of the
  * notification that was sent last and 1, u32, 0: none | when the last three messages with a notice were sent, i64 each, the oldest
- * first, 0: none | of an erased pass the token of its former link, 16, else 0. Little-endian. Rows are put and deleted, never patched. Errors: as view.h. */
+ * first, 0: none | of an erased pass the token of its former link, 16, else 0 | of a pass that is not saved, until when Google is not
+ * asked for it again, i64. Little-endian. Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_google_state {
 	WALLET_GOOGLE_SAVED = 1, /* its holder has it */
 	WALLET_GOOGLE_GONE,      /* its holder has deleted it */
+	WALLET_GOOGLE_OFFERED, /* its holder has got a link with the object inside, and Google has said nothing */
+	WALLET_GOOGLE_WANTED, /* likewise, but the object is to be made at Google first, since the link would be too long */
+	WALLET_GOOGLE_MADE, /* likewise, and it was made */
 	WALLET_GOOGLE_STATES
 };
 enum { WALLET_GOOGLE_NOTICES = 3, WALLET_GOOGLE_TOKEN_BYTES = 16 };
@@ -22,6 +26,7 @@ struct wallet_google {
 	uint32_t message;
 	wall_us  notices[WALLET_GOOGLE_NOTICES]; /* service time */
 	uint8_t  token[WALLET_GOOGLE_TOKEN_BYTES];
+	wall_us  quiet; /* service time */
 };
 
 must_check enum err wallet_google_row_put(struct view *view, struct account_id account,

@@ -3,12 +3,11 @@
  *   GOOGLE_LEASE ─▶ the class, if it looks different than when it was written last ─▶ the message, if there is a new one
  *                ─▶ the object, if it is of one ─▶ GOOGLE_REPORT
  *
- * A class or an object is written by PATCH; a class that Google has not is made by POST. */
+ * A class or an object is written by PATCH. A class that Google has not is made by POST, as is an object that a link is to name. */
 #include "actors/timer/googling.h"
 
 #include "actors/timer/google/root_keys.h"
 #include "schemas/api/wallet.h"
-#include "schemas/json.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/google_job.h"
 #include "schemas/wallet/sealing.h"
@@ -21,7 +20,15 @@ enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX =
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
-enum step { STEP_LIST, STEP_CLASS, STEP_CLASS_MADE, STEP_MESSAGE, STEP_MESSAGE_SILENT, STEP_OBJECT };
+enum step {
+	STEP_LIST,
+	STEP_CLASS,
+	STEP_CLASS_MADE,
+	STEP_MESSAGE,
+	STEP_MESSAGE_SILENT,
+	STEP_OBJECT,
+	STEP_OBJECT_MADE
+};
 
 struct google_work {
 	LIST_ENTRY(google_work) link;
@@ -38,6 +45,7 @@ struct google_work {
 	struct buffer        path, body;                                        /* of the call */
 	bool                 may_notify, is_renewed; /* it has had a new access token */
 	bool                 has_made;               /* it has tried to make the class */
+	bool                 makes, has_made_object; /* the object is made, too; it has tried */
 };
 LIST_HEAD(google_works, google_work);
 
@@ -160,24 +168,15 @@ static void begin_step(struct google_work *work)
 		work->call.body = buffer_span(&work->object);
 		set_call(work, "PATCH", "Object", buffer_span(&work->object_id), "");
 		break;
+	case STEP_OBJECT_MADE:
+		work->call.body = buffer_span(&work->object);
+		set_call(work, "POST", "Object", span_of("", 0), "");
+		break;
 	}
 	if (work->path.failed || work->body.failed)
 		end(work, GOOGLE_AGAIN);
 	else
 		google_call(work->call.access, &work->call);
-}
-
-/* "hasUsers": false: the object is there, and nobody has saved it. */
-static bool has_users(struct span body)
-{
-	struct arena       arena = {0};
-	struct json       *answer;
-	const struct json *users = NULL;
-	if (!json_parse(body, &arena, &answer) && answer->kind == JSON_OBJECT)
-		users = json_member(answer, "hasUsers");
-	bool has = !users || users->kind != JSON_FALSE;
-	arena_free(&arena);
-	return has;
 }
 
 static void take_success(struct google_work *work, struct span body)
@@ -193,14 +192,19 @@ static void take_success(struct google_work *work, struct span body)
 	case STEP_LIST: break;
 	case STEP_MESSAGE: work->report.message = GOOGLE_MESSAGE_NOTIFIED; break;
 	case STEP_MESSAGE_SILENT: work->report.message = GOOGLE_MESSAGE_SILENT; break;
-	case STEP_OBJECT: end(work, has_users(body) ? GOOGLE_DONE : GOOGLE_ABSENT); return;
+	case STEP_OBJECT:
+	case STEP_OBJECT_MADE:
+		work->report.users = google_users_of(body);
+		end(work, GOOGLE_DONE);
+		return;
 	}
 	next_step(work);
 }
 
 static void complain_of(struct google_work *work, int status, const char *reason)
 {
-	static const char *const steps[] = {"classes", "class", "class", "message", "message", "object"};
+	static const char *const steps[] = {"classes", "class",  "class", "message",
+	                                    "message", "object", "object"};
 	char                     text[PUSH_REASON_TEXT];
 	bool                     is_refused = status == 401 || status == 403;
 	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
@@ -227,6 +231,17 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 	}
 	if (status == 409 && work->step == STEP_CLASS_MADE) { /* another process has made it */
 		work->step = STEP_CLASS;
+		begin_step(work);
+		return;
+	}
+	if (status == 404 && work->step == STEP_OBJECT && work->makes && !work->has_made_object) {
+		work->has_made_object = true;
+		work->step = STEP_OBJECT_MADE;
+		begin_step(work);
+		return;
+	}
+	if (status == 409 && work->step == STEP_OBJECT_MADE) { /* a link has brought it */
+		work->step = STEP_OBJECT;
 		begin_step(work);
 		return;
 	}
@@ -323,6 +338,7 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	copy(&work->message, &items[GOOGLE_AT_MESSAGE]);
 	work->report.notification = (uint32_t)items[GOOGLE_AT_NOTIFICATION].via.u64;
 	work->may_notify = items[GOOGLE_AT_MAY_NOTIFY].via.boolean;
+	work->makes = items[GOOGLE_AT_MAKES].via.boolean;
 	googling->in_hand++;
 	work->call.access = open_access(googling, credential, work);
 	if (!work->call.access) {

@@ -1,7 +1,8 @@
-/* Checks answers to GOOGLE_LEASE; records of GOOGLE_REPORT. */
+/* Checks answers to GOOGLE_LEASE; records of GOOGLE_REPORT; reads what Google answers of an object. */
 #include "schemas/wallet/google_job.h"
 
 #include "schemas/bytes.h"
+#include "schemas/json.h"
 
 static bool is_array(const msgpack_object *object, uint32_t size)
 {
@@ -38,7 +39,8 @@ static bool is_job(const msgpack_object *object, uint32_t credentials)
 		if (items[i].type != MSGPACK_OBJECT_BIN) return false;
 	return is_bin(&items[GOOGLE_AT_LEASE], PUSH_LEASE_BYTES) && is_natural(&items[GOOGLE_AT_INDEX]) &&
 	       items[GOOGLE_AT_INDEX].via.u64 < credentials && is_natural(&items[GOOGLE_AT_NOTIFICATION]) &&
-	       items[GOOGLE_AT_MAY_NOTIFY].type == MSGPACK_OBJECT_BOOLEAN;
+	       items[GOOGLE_AT_MAY_NOTIFY].type == MSGPACK_OBJECT_BOOLEAN &&
+	       items[GOOGLE_AT_MAKES].type == MSGPACK_OBJECT_BOOLEAN;
 }
 
 bool google_answer_check(const msgpack_object *answer, uint32_t jobs_max)
@@ -62,6 +64,7 @@ void google_report_write(const struct google_report *report, uint8_t bytes[GOOGL
 	bytes[PUSH_LEASE_BYTES] = (uint8_t)report->fate;
 	bytes[PUSH_LEASE_BYTES + 1] = (uint8_t)report->message;
 	put_le32(bytes + PUSH_LEASE_BYTES + 2, report->notification);
+	bytes[PUSH_LEASE_BYTES + 6] = (uint8_t)report->users;
 }
 
 bool google_report_read(const uint8_t bytes[GOOGLE_REPORT_BYTES], struct google_report *report)
@@ -70,6 +73,21 @@ bool google_report_read(const uint8_t bytes[GOOGLE_REPORT_BYTES], struct google_
 	report->fate = (enum google_fate)bytes[PUSH_LEASE_BYTES];
 	report->message = (enum google_message)bytes[PUSH_LEASE_BYTES + 1];
 	report->notification = get_le32(bytes + PUSH_LEASE_BYTES + 2);
+	report->users = (enum google_users)bytes[PUSH_LEASE_BYTES + 6];
 	return report->fate >= GOOGLE_DONE && report->fate < GOOGLE_FATES &&
-	       report->message < GOOGLE_MESSAGES;
+	       report->message < GOOGLE_MESSAGES && report->users < GOOGLE_USERS;
+}
+
+enum google_users google_users_of(struct span body)
+{
+	struct arena       arena = {0};
+	struct json       *answer;
+	const struct json *users = NULL;
+	if (!json_parse(body, &arena, &answer) && answer->kind == JSON_OBJECT)
+		users = json_member(answer, "hasUsers");
+	enum google_users is = GOOGLE_USERS_UNSAID;
+	if (users && users->kind == JSON_FALSE) is = GOOGLE_USERS_NONE;
+	if (users && users->kind == JSON_TRUE) is = GOOGLE_USERS_SOME;
+	arena_free(&arena);
+	return is;
 }

@@ -11,14 +11,14 @@
  *   is_doubtful: something was said of it that a success ends
  *   job: GOOGLE_JOB_ITEMS items: lease bin PUSH_LEASE_BYTES, index of its credential, kind ("loyalty" or "generic"), id of the class,
  *   the class as JSON, id of the object, the object as JSON, all bin; message bin: members of its JSON object, size 0: none; number
- *   of its notification; may it be shown with a notice? A job without an object is of the class alone. One of `wallet check` (its
+ *   of its notification; may it be shown with a notice? is the object made if Google has it not? A job without an object is of the class alone. One of `wallet check` (its
  *   lease is of PROBE_PASS) writes the class in any case; without a class it lists those of the issuer that is named in place of
  *   its id.
  * GOOGLE_REPORT has two texts of whole records: `reports`, and `complaints` as in WALLET_REPORT. */
 enum {
 	GOOGLE_CREDENTIAL_ITEMS = 8,
-	GOOGLE_JOB_ITEMS = 10,
-	GOOGLE_REPORT_BYTES = PUSH_LEASE_BYTES + 6,
+	GOOGLE_JOB_ITEMS = 11,
+	GOOGLE_REPORT_BYTES = PUSH_LEASE_BYTES + 7,
 };
 enum { GOOGLE_AT_CREDENTIALS, GOOGLE_AT_JOBS, GOOGLE_AT_WANTS_KEYS, GOOGLE_ANSWER_ITEMS };
 enum {
@@ -41,7 +41,8 @@ enum {
 	GOOGLE_AT_OBJECT,
 	GOOGLE_AT_MESSAGE,
 	GOOGLE_AT_NOTIFICATION,
-	GOOGLE_AT_MAY_NOTIFY
+	GOOGLE_AT_MAY_NOTIFY,
+	GOOGLE_AT_MAKES
 };
 
 /* Is this such an answer, with that many jobs at most? */
@@ -55,14 +56,20 @@ enum google_fate {
 	GOOGLE_AGAIN,   /* it failed for now */
 	GOOGLE_HELD,    /* its credential rests: the try does not count */
 	GOOGLE_REFUSED, /* Google will never take it */
-	GOOGLE_ABSENT,  /* Google has no such object, or nobody has saved it */
+	GOOGLE_ABSENT,  /* Google has no such object */
 	GOOGLE_FATES
 };
 enum google_message { GOOGLE_MESSAGE_NONE, GOOGLE_MESSAGE_NOTIFIED, GOOGLE_MESSAGE_SILENT, GOOGLE_MESSAGES };
 
+/* What Google says of an object: has anybody saved it? */
+enum google_users { GOOGLE_USERS_UNSAID, GOOGLE_USERS_NONE, GOOGLE_USERS_SOME, GOOGLE_USERS };
+/* By "hasUsers" in the body of an answer, which may be anything. */
+enum google_users google_users_of(struct span body);
+
 struct google_report {
 	struct push_lease   lease;
 	enum google_fate    fate;
+	enum google_users   users;   /* of an object that was written */
 	enum google_message message; /* the message was sent, and how */
 	uint32_t            notification;
 };

@@ -47,13 +47,17 @@ class AtGoogle:
     def say(self, body):
         return self.client.post(f"/wallet/google/{self.shop.account}/callback", body)
 
-    def save(self, made):
-        """The holder follows the link, and Google says so."""
+    def follow(self, made):
+        """The holder follows the link and saves the pass."""
         payload = self.claims(made)["payload"]
         for kind, things in payload.items():
             for thing in things:
                 self.google.things.setdefault((kind.removesuffix("es") if kind.endswith("Classes") else kind.removesuffix("s"),
                                                thing["id"]), thing)
+
+    def save(self, made):
+        """The holder does so, and Google says so."""
+        self.follow(made)
         self.hear(made, "save")
 
     def hear(self, made, event, **options):
@@ -65,6 +69,9 @@ class AtGoogle:
         self.save(made)
         self.google.wait("PATCH", "loyaltyObject" if kind == "balance" else "genericObject")
         return made
+
+    def status(self, pass_id):
+        return self.shop.get(pass_id)["status"]
 
     def object_of(self, made, kind="loyaltyObject"):
         return self.google.things[kind, self.id_of(made)]

@@ -8,7 +8,7 @@
 static struct buffer bytes;
 
 /* An answer with one credential and one job; `fault` changes one thing. */
-enum fault { SOUND, FEW, CREDENTIAL, INDEX, LEASE, NOTICE, WANTS, FAULTS };
+enum fault { SOUND, FEW, CREDENTIAL, INDEX, LEASE, NOTICE, MAKES, WANTS, FAULTS };
 
 static void pack(enum fault fault)
 {
@@ -33,6 +33,7 @@ static void pack(enum fault fault)
 		pack_bin(&pk, span_str("text"));
 	msgpack_pack_int(&pk, 5);
 	fault == NOTICE ? msgpack_pack_nil(&pk) : msgpack_pack_true(&pk);
+	fault == MAKES ? msgpack_pack_int(&pk, 1) : msgpack_pack_false(&pk);
 	if (fault == FEW) return;
 	fault == WANTS ? msgpack_pack_int(&pk, 1) : msgpack_pack_true(&pk);
 }
@@ -64,6 +65,7 @@ Test(google_job, reports_read_as_they_were_written)
 	uint8_t              text[GOOGLE_REPORT_BYTES];
 	struct google_report got, report = {.lease = {.pass_number = 7, .token = UINT64_MAX, .head = 9},
 	                                    .fate = GOOGLE_ABSENT,
+	                                    .users = GOOGLE_USERS_NONE,
 	                                    .message = GOOGLE_MESSAGE_SILENT,
 	                                    .notification = 0x01020304};
 	google_report_write(&report, text);
@@ -73,11 +75,16 @@ Test(google_job, reports_read_as_they_were_written)
 	cr_expect_eq(got.fate, GOOGLE_ABSENT);
 	cr_expect_eq(got.message, GOOGLE_MESSAGE_SILENT);
 	cr_expect_eq(got.notification, report.notification);
+	cr_expect_eq(got.users, GOOGLE_USERS_NONE);
 	text[PUSH_LEASE_BYTES] = 0;
 	cr_expect_not(google_report_read(text, &got));
 	text[PUSH_LEASE_BYTES] = GOOGLE_FATES;
 	cr_expect_not(google_report_read(text, &got));
 	text[PUSH_LEASE_BYTES] = GOOGLE_DONE;
 	text[PUSH_LEASE_BYTES + 1] = GOOGLE_MESSAGES;
+	cr_expect_not(google_report_read(text, &got));
+	text[PUSH_LEASE_BYTES + 1] = GOOGLE_MESSAGE_NONE;
+	cr_expect(google_report_read(text, &got));
+	text[GOOGLE_REPORT_BYTES - 1] = GOOGLE_USERS;
 	cr_expect_not(google_report_read(text, &got));
 }

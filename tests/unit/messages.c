@@ -86,7 +86,8 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 		/* The phones of holders show a token of the pass in place of a key, Google its signature. */
 		bool is_of_phone = message == MSG_WALLET_REGISTER || message == MSG_WALLET_UNREGISTER ||
 		                   message == MSG_WALLET_LIST || message == MSG_WALLET_PHONE_LOG ||
-		                   message == MSG_WALLET_PASS || message == MSG_WALLET_GOOGLE_EVENT;
+		                   message == MSG_WALLET_PASS || message == MSG_WALLET_GOOGLE_EVENT ||
+		                   message == MSG_WALLET_GOOGLE_OFFER;
 		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless || is_of_phone, "%s", row->name);
 		if (is_of_phone) cr_expect(row->works_suspended, "%s", row->name);
 		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);
@@ -127,7 +128,8 @@ Test(messages, a_shards_messages_to_itself_only_end_passes)
 		bool                      is_own = message == MSG_PASS_ISSUE || message == MSG_PASS_LOOK ||
 		              message == MSG_TEMPLATE_FETCHED || message == MSG_CLEAN ||
 		              message == MSG_WALLET_REMOVE || message == MSG_WALLET_TOUCH_STEP ||
-		              message == MSG_WALLET_MESSAGE_STEP || message == MSG_WALLET_CLASSES_STEP;
+		              message == MSG_WALLET_MESSAGE_STEP || message == MSG_WALLET_CLASSES_STEP ||
+		              message == MSG_WALLET_GOOGLE_SAVED;
 		if (row->receiver != ROLE_SHARD) continue;
 		cr_expect_eq(row->senders == bit(ROLE_SHARD), is_own, "%s", row->name);
 		cr_expect(is_own || !(row->senders & bit(ROLE_SHARD)), "%s", row->name);

@@ -315,12 +315,13 @@ Test(row_bytes, wallets_of_google)
 	                            .callback_ms = late.v,
 	                            .message = 0x31323334,
 	                            .notices = {early, {0}, late},
-	                            .token = "0123456789abcde"};
+	                            .token = "0123456789abcde",
+	                            .quiet = early};
 	cr_assert_eq(wallet_google_row_put(s.view, account, &row), OK);
 	scratch_save(&s);
 	EXPECT(WALLET_GOOGLE,
 	       ROW("\1\2\3\4", "\1\2\x28\x27\x26\x25\x24\x23\x22\x21" LATE "\x34\x33\x32\x31" EARLY
-	                       "\0\0\0\0\0\0\0\0" LATE "0123456789abcde\0"));
+	                       "\0\0\0\0\0\0\0\0" LATE "0123456789abcde\0" EARLY));
 	struct wallet_google got = {.pass_number = 1};
 	cr_assert_eq(wallet_google_row_from(s.view, account, &got), OK);
 	cr_expect_eq(got.pass_number, row.pass_number);

@@ -87,11 +87,6 @@ enum err pass_plan_balance(const struct template *template, int64_t balance, int
 	return OK;
 }
 
-bool pass_is_issued(const struct hot *pass)
-{
-	return pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE || pass->status == PASS_REMOVED;
-}
-
 bool pass_may_be_put(const struct hot *pass)
 {
 	return pass_is_issued(pass) && !(pass->flags & HOT_REINSTALL_BLOCKED);

@@ -49,7 +49,10 @@ must_check enum err pass_plan_balance(const struct template *template, int64_t b
 enum cause pass_is_dead(const struct hot *pass);
 
 /* Is it issued, active or removed: has a holder use of it? And may the holder put it into a wallet, as it stands? */
-bool pass_is_issued(const struct hot *pass);
+static inline bool pass_is_issued(const struct hot *pass)
+{
+	return pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE || pass->status == PASS_REMOVED;
+}
 bool pass_may_be_put(const struct hot *pass);
 
 /* Errors: ERR_PAYLOAD_TOO_LARGE: it is larger than what may be stored. */

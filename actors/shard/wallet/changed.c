@@ -1,4 +1,4 @@
-/* What a change of an active pass means for the wallets that have it. */
+/* What a change of a pass means for the wallets that have it, or may have. */
 #include "actors/shard/wallet/changed.h"
 
 #include "actors/shard/wallet/google.h"
@@ -53,15 +53,23 @@ static enum err leave(struct request *request, const struct hot_at *pass, struct
 	return cleanup_put(request->view, &phones);
 }
 
+static enum err update_google(struct request *request, const struct hot_at *pass)
+{
+	bool     is_updated;
+	enum err err = google_is_updated(request, pass->account, pass->number, &is_updated);
+	return !err && is_updated ? wallet_changes_due(request, pass, WALLET_DUE_GOOGLE) : err;
+}
+
 enum err wallet_pass_changes(struct request *request, const struct hot_at *pass, struct hot *after)
 {
 	bool has_ended = after->status == PASS_DEACTIVATED && !(after->flags & HOT_ERASED);
-	if (pass->now.status != PASS_ACTIVE) return OK;
-	enum err err = after->status == PASS_ACTIVE ? OK : leave(request, pass, after);
-	bool     is_saved, is_shown = after->status == PASS_ACTIVE || has_ended;
+	bool was_active = pass->now.status == PASS_ACTIVE;
+	bool is_shown = has_ended || (was_active ? after->status == PASS_ACTIVE : pass_is_issued(after));
+	if (!pass_is_issued(&pass->now)) return OK; /* nobody has it */
+	enum err err = was_active && after->status != PASS_ACTIVE ? leave(request, pass, after) : OK;
 	if (err || !is_shown) return err;
-	if (wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE))
+	if (was_active && wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE))
 		err = wallet_changes_due(request, pass, WALLET_DUE_PUSH);
-	if (!err) err = google_is_saved(request, pass->account, pass->number, &is_saved);
-	return !err && is_saved ? wallet_changes_due(request, pass, WALLET_DUE_GOOGLE) : err;
+	/* Of one that is not active a link was perhaps followed, and Google's callback lost. */
+	return err ? err : update_google(request, pass);
 }

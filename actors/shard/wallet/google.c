@@ -26,6 +26,16 @@ enum err google_is_saved(struct request *request, struct account_id account, uin
 	return err;
 }
 
+enum err google_is_updated(struct request *request, struct account_id account, uint32_t pass_number,
+                           bool *is_updated)
+{
+	struct wallet_google row = {.pass_number = pass_number};
+	enum err             err = find(request, account, &row);
+	bool                 is_quiet = row.state == WALLET_GOOGLE_OFFERED && row.quiet.v > request->now.v;
+	*is_updated = !err && row.state && row.state != WALLET_GOOGLE_GONE && !is_quiet;
+	return err;
+}
+
 enum err google_forget(struct request *request, const struct hot_at *pass)
 {
 	struct wallet_google row = {.pass_number = pass->number};
@@ -45,7 +55,7 @@ enum err google_pass_erased(struct request *request, const struct hot_at *pass,
 	                            .due = request->now,
 	                            .since = request->now};
 	enum err             err = find(request, pass->account, &row);
-	if (err || row.state != WALLET_GOOGLE_SAVED) return err;
+	if (err || !row.state || row.state == WALLET_GOOGLE_GONE) return err;
 	memcpy(row.token, token, sizeof row.token);
 	if ((err = wallet_google_row_put(request->view, pass->account, &row))) return err;
 	return wallet_due_put(request->view, &due);

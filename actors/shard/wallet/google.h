@@ -9,6 +9,14 @@
 must_check enum err google_is_saved(struct request *request, struct account_id account, uint32_t pass_number,
                                     bool *is_saved);
 
+/* Does Google get to know of its changes: is it saved there, or offered, so that it may be? */
+must_check enum err google_is_updated(struct request *request, struct account_id account,
+                                      uint32_t pass_number, bool *is_updated);
+
+/* Stages that its holder has saved it: its row, and that it is active. Point reads. In google_saved.c. */
+must_check enum err google_pass_saved(struct request *request, const struct hot_at *pass,
+                                      struct wallet_google *row);
+
 /* Stages that the pass is saved there no more, by the operator's word. */
 must_check enum err google_forget(struct request *request, const struct hot_at *pass);
 

@@ -7,7 +7,6 @@
 #include "schemas/hmac.h"
 #include "schemas/wallet/google_callback.h"
 #include "store/meta.h"
-#include "store/wallet_message.h"
 
 #include <openssl/crypto.h>
 
@@ -89,29 +88,11 @@ enum err on_WALLET_GOOGLE_CHECK(struct request *request, struct outcome *outcome
 
 /* WALLET_GOOGLE_EVENT --------------------------------------------------------------------------------------- */
 
-static enum err save(struct request *request, const struct hot_at *pass)
-{
-	enum err err = phone_removal_cancel(request, pass);
-	bool     may = pass_is_issued(&pass->now) && !(pass->now.flags & HOT_REINSTALL_BLOCKED);
-	if (!err && may && pass->now.status != PASS_ACTIVE) err = phone_pass_installed(request, pass);
-	/* An object that exists is not changed by another link: it gets what is true now. */
-	return err ? err : wallet_changes_due(request, pass, WALLET_DUE_GOOGLE);
-}
-
 /* A range read of its phones comes first. */
 static enum err del(struct request *request, const struct hot_at *pass, bool has_phones)
 {
 	bool begins = !has_phones && pass->now.flags & HOT_BY_WALLET;
 	return begins ? phone_removal_begin(request, pass) : OK;
-}
-
-/* A message that came before the pass was saved is not sent later. */
-static enum err pass_over_message(struct request *request, struct wallet_google *row)
-{
-	struct wallet_message shown = {.pass_number = row->pass_number};
-	enum err              err = wallet_message_get(request->view, request->account->id, &shown);
-	if (!err) row->message = shown.notification + 1;
-	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome)
@@ -135,12 +116,16 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 	err = registration_first(request->view, pass.account, &phone);
 	if (err && err != ERR_NOT_FOUND) return err;
 	bool has_phones = !err, saves = ticket.at[AT_EVENT] == GOOGLE_SAVED;
-	if (saves && row.state != WALLET_GOOGLE_SAVED && (err = pass_over_message(request, &row))) return err;
-	row.state = saves ? WALLET_GOOGLE_SAVED : WALLET_GOOGLE_GONE;
 	row.callback_ms = ends_ms;
 	row.issuer = get_le64(ticket.at + AT_ISSUER);
-	if ((err = wallet_google_row_put(request->view, pass.account, &row))) return err;
-	return saves ? save(request, &pass) : del(request, &pass, has_phones);
+	if (saves) {
+		err = google_pass_saved(request, &pass, &row);
+		/* An object that exists is not changed by another link: it gets what is true now. */
+		return err ? err : wallet_changes_due(request, &pass, WALLET_DUE_GOOGLE);
+	}
+	row.state = WALLET_GOOGLE_GONE;
+	err = wallet_google_row_put(request->view, pass.account, &row);
+	return err ? err : del(request, &pass, has_phones);
 }
 
 /* WALLET_GOOGLE_KEYS ---------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ struct google_batch {
 	struct account_id   owners[GOOGLE_JOBS_MAX];
 	struct wallet_work *taken[GOOGLE_JOBS_MAX];
 	struct wallet_due
-	    done[GOOGLE_JOBS_MAX]; /* rows of what is not to be written: a pass that nobody has saved */
+	    done[GOOGLE_JOBS_MAX]; /* rows of what is not to be written: a pass that was deleted there */
 };
 
 /* One pass, or the class of a template, on its way into the answer. */
@@ -62,7 +62,8 @@ static enum err find_message(struct request *request, struct google_job *job)
 {
 	struct wallet_message row = {.pass_number = job->row.pass_number};
 	struct notification   notification;
-	enum err              err = wallet_message_get(request->view, job->account->id, &row);
+	if (job->row.state != WALLET_GOOGLE_SAVED) return OK;
+	enum err err = wallet_message_get(request->view, job->account->id, &row);
 	if (err || row.notification + 1 == job->row.message) return err == ERR_NOT_FOUND ? OK : err;
 	err = notification_get(request->view, job->account->id, row.notification, &notification);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
@@ -133,6 +134,7 @@ static enum err pack_job(struct request *request, struct google_batch *batch, st
 	pack_bin(&pk, buffer_span(&job->said));
 	msgpack_pack_uint32(&pk, job->notification);
 	job->may_notify ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
+	job->row.state == WALLET_GOOGLE_WANTED ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
 	if (batch->jobs.failed || batch->credentials.failed || job->said.failed) return ERR_NO_MEMORY;
 	batch->job_count++;
 	return OK;
@@ -216,7 +218,7 @@ static enum err take_one(struct request *request, struct google_batch *batch, st
 	job->row.pass_number = work->number;
 	if (!err) err = wallet_google_row_get(request->view, work->account, &job->row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (err || job->row.state != WALLET_GOOGLE_SAVED) {
+	if (err || job->row.state == WALLET_GOOGLE_GONE) {
 		drop_row(batch, work);
 		return OK;
 	}

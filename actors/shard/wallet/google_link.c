@@ -1,5 +1,7 @@
 /* GET /p/{token}/google: the link by which the holder saves the pass in Google's wallet. Class and object travel inside it, signed
- * by the service account, so that a pass which nobody saves costs Google no call. */
+ * by the service account, so that a pass which nobody saves costs Google no call. Where they would make it too long, the object is made
+ * at Google, and the link names it. */
+#include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/google.h"
 #include "schemas/api/wallet.h"
@@ -26,12 +28,16 @@ static void write_claims(const struct request *request, const struct google_pass
 	char           head[160];
 	buffer_text(out, "{\"iss\":");
 	json_quote(email, out);
-	snprintf(head, sizeof head,
-	         ",\"aud\":\"google\",\"typ\":\"savetowallet\",\"iat\":%lld,\"payload\":{\"%sClasses\":[",
-	         (long long)(request->wall.v / US_PER_SEC), google_kind(google));
+	snprintf(head, sizeof head, ",\"aud\":\"google\",\"typ\":\"savetowallet\",\"iat\":%lld,\"payload\":{",
+	         (long long)(request->wall.v / US_PER_SEC));
 	buffer_text(out, head);
-	buffer_append(out, texts->class.at, texts->class.size);
-	snprintf(head, sizeof head, "],\"%sObjects\":[", google_kind(google));
+	if (texts->class.size) {
+		snprintf(head, sizeof head, "\"%sClasses\":[", google_kind(google));
+		buffer_text(out, head);
+		buffer_append(out, texts->class.at, texts->class.size);
+		buffer_text(out, "],");
+	}
+	snprintf(head, sizeof head, "\"%sObjects\":[", google_kind(google));
 	buffer_text(out, head);
 	buffer_append(out, texts->object.at, texts->object.size);
 	buffer_text(out, "]}}");
@@ -65,16 +71,33 @@ static bool fits(const struct buffer *claims)
 	       LINK_BYTES_MAX;
 }
 
-static enum err write_texts(struct request *request, const struct draft *draft, struct link_texts *texts)
+static struct google_pass google_of(const struct request *request, const struct draft *draft)
 {
-	const struct google_pass google = {.pass = &draft->shown,
-	                                   .issuer = draft->credential.name,
-	                                   .account = request->account->id,
-	                                   .template_number = draft->pass.now.template,
-	                                   .public_url = request->facts->public_url};
+	return (struct google_pass){.pass = &draft->shown,
+	                            .issuer = draft->credential.name,
+	                            .account = request->account->id,
+	                            .template_number = draft->pass.now.template,
+	                            .public_url = request->facts->public_url};
+}
+
+static void clear_texts(struct link_texts *texts)
+{
 	buffer_clear(&texts->class);
 	buffer_clear(&texts->object);
 	buffer_clear(&texts->claims);
+}
+
+static void free_texts(struct link_texts *texts)
+{
+	buffer_free(&texts->class);
+	buffer_free(&texts->object);
+	buffer_free(&texts->claims);
+}
+
+static enum err write_texts(struct request *request, const struct draft *draft, struct link_texts *texts)
+{
+	const struct google_pass google = google_of(request, draft);
+	clear_texts(texts);
 	enum err err = google_class_json(&google, view_arena(request->view), &texts->class);
 	if (!err) err = google_object_json(&google, view_arena(request->view), &texts->object);
 	if (err) return err;
@@ -82,20 +105,57 @@ static enum err write_texts(struct request *request, const struct draft *draft, 
 	return texts->claims.failed ? ERR_NO_MEMORY : OK;
 }
 
-/* Texts that do not fit come with the first update, which follows the saving. */
+/* Of an object that is at Google: its name is enough. */
+static enum err write_name(struct request *request, const struct draft *draft, struct link_texts *texts)
+{
+	const struct google_pass google = google_of(request, draft);
+	char                     id[GOOGLE_ID_TEXT];
+	google_object_id(&google, id);
+	clear_texts(texts);
+	buffer_text(&texts->object, "{\"id\":");
+	json_quote(span_str(id), &texts->object);
+	buffer_byte(&texts->object, '}');
+	write_claims(request, &google, draft->credential.owner, texts);
+	return texts->claims.failed ? ERR_NO_MEMORY : OK;
+}
+
+/* What the link says: all, if that fits. Else only the object's name, if Google has the object. Else all but the texts, which come
+ * when the object is made. *later: not even that fits. */
+static enum err choose_texts(struct request *request, struct draft *draft, bool is_there,
+                             struct link_texts *texts, bool *later)
+{
+	*later = false;
+	enum err err = write_texts(request, draft, texts);
+	if (err || fits(&texts->claims)) return err;
+	if (is_there) return write_name(request, draft, texts);
+	draft->shown.visible = span_of("", 0);
+	err = write_texts(request, draft, texts);
+	*later = !err && !fits(&texts->claims);
+	return err;
+}
+
+/* Is the object at Google, made by the issuer whose link it is to be? */
+static enum err find_object(struct request *request, const struct draft *draft, bool *is_there)
+{
+	struct wallet_google row = {.pass_number = draft->pass.number};
+	enum err             err = wallet_google_row_get(request->view, draft->pass.account, &row);
+	bool                 is_made = row.state == WALLET_GOOGLE_MADE || row.state == WALLET_GOOGLE_SAVED;
+	*is_there = !err && is_made && row.issuer == draft->credential.number;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* The link; of size 0: later. */
 static enum err make_link(struct request *request, struct draft *draft, struct buffer *link)
 {
 	struct link_texts texts = {.class = {0}};
-	enum err          err = write_texts(request, draft, &texts);
-	if (!err && !fits(&texts.claims)) {
-		draft->shown.visible = span_of("", 0);
-		err = write_texts(request, draft, &texts);
+	bool              is_there, later = false;
+	enum err          err = find_object(request, draft, &is_there);
+	if (!err) err = choose_texts(request, draft, is_there, &texts, &later);
+	if (!err && !later) {
+		buffer_text(link, base);
+		err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
 	}
-	buffer_text(link, base);
-	if (!err) err = sign(request, &draft->credential, buffer_span(&texts.claims), link);
-	buffer_free(&texts.class);
-	buffer_free(&texts.object);
-	buffer_free(&texts.claims);
+	free_texts(&texts);
 	return err ? err : link->failed ? ERR_NO_MEMORY : OK;
 }
 
@@ -106,26 +166,70 @@ static enum package_fate fate_of(const struct draft *draft)
 	return pass_may_be_put(pass) ? PACKAGE_MADE : PACKAGE_FORBIDDEN;
 }
 
+/* The pass, and the service account by which its holder would save it. Errors: ERR_RESOURCE_NOT_FOUND: there is none of both. */
+static enum err find_draft(struct request *request, const msgpack_object *token, struct draft *draft)
+{
+	if (!wallet_is_on(&request->account->row, WALLET_GOOGLE)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE,
+	                                     &draft->credential);
+	if (!err) err = pass_of_token(request, arg_span(token), &draft->pass, &draft->body);
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
 /* The link; false: the holder may not have the pass; nil: not yet. */
 enum err on_WALLET_GOOGLE_LINK(struct request *request, struct outcome *outcome)
 {
 	struct draft   draft;
 	struct buffer  link = {0};
 	msgpack_packer pk = buffer_packer(outcome->payload);
-	if (!wallet_is_on(&request->account->row, WALLET_GOOGLE)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE,
-	                                     &draft.credential);
-	if (!err)
-		err = pass_of_token(request, arg_span(&request->args[ARG_WALLET_GOOGLE_LINK_token]),
-		                    &draft.pass, &draft.body);
-	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	enum err       err = find_draft(request, &request->args[ARG_WALLET_GOOGLE_LINK_token], &draft);
+	if (err) return err;
 	switch (fate_of(&draft)) {
 	case PACKAGE_LATER: msgpack_pack_nil(&pk); return OK;
 	case PACKAGE_FORBIDDEN: msgpack_pack_false(&pk); return OK;
 	default: break;
 	}
 	if (!(err = draft_show(request, &draft))) err = make_link(request, &draft, &link);
-	if (!err) pack_str(&pk, buffer_span(&link));
+	if (!err && link.size)
+		pack_str(&pk, buffer_span(&link));
+	else if (!err)
+		msgpack_pack_nil(&pk);
 	buffer_free(&link);
 	return err;
+}
+
+/* WALLET_GOOGLE_OFFER --------------------------------------------------------------------------------------- */
+
+/* What becomes of the row of a pass whose holder gets a link. */
+static enum err offer(struct request *request, struct draft *draft, struct wallet_google *row)
+{
+	struct link_texts texts = {.class = {0}};
+	const uint8_t     before = row->state;
+	bool              is_same = row->issuer == draft->credential.number;
+	enum err          err = draft_show(request, draft);
+	if (!err) err = write_texts(request, draft, &texts);
+	bool is_long = !fits(&texts.claims);
+	free_texts(&texts);
+	bool is_coming = before == WALLET_GOOGLE_WANTED || before == WALLET_GOOGLE_MADE;
+	if (err || (is_same && (is_coming || (before == WALLET_GOOGLE_OFFERED && !is_long)))) return err;
+	row->state = is_long ? WALLET_GOOGLE_WANTED : WALLET_GOOGLE_OFFERED;
+	row->issuer = draft->credential.number;
+	row->quiet.v = 0;
+	err = wallet_google_row_put(request->view, draft->pass.account, row);
+	return !err && is_long ? wallet_changes_due(request, &draft->pass, WALLET_DUE_GOOGLE) : err;
+}
+
+/* A pass that gets no link is none to be offered: what is asked next says why. */
+enum err on_WALLET_GOOGLE_OFFER(struct request *request, struct outcome *outcome)
+{
+	struct draft         draft;
+	struct wallet_google row = {.state = 0};
+	(void)outcome;
+	enum err err = find_draft(request, &request->args[ARG_WALLET_GOOGLE_OFFER_token], &draft);
+	if (err) return err == ERR_RESOURCE_NOT_FOUND ? OK : err;
+	if (fate_of(&draft) != PACKAGE_MADE) return OK;
+	row.pass_number = draft.pass.number;
+	err = wallet_google_row_get(request->view, draft.pass.account, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	return row.state == WALLET_GOOGLE_SAVED ? OK : offer(request, &draft, &row);
 }

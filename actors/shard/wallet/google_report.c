@@ -29,9 +29,19 @@ static void note_message(const struct request *request, struct settled *settled)
 	row->notices[WALLET_GOOGLE_NOTICES - 1] = request->now;
 }
 
+/* Google has no object of a pass that was offered: it is asked again by a change in a day's time. */
+static enum err keep_quiet(struct request *request, struct settled *settled)
+{
+	settled->row.state = WALLET_GOOGLE_OFFERED;
+	settled->row.quiet.v = request->now.v + US_PER_DAY;
+	enum err err = wallet_due_del(request->view, &settled->due);
+	return err ? err : wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+}
+
 /* Nobody has saved it, says Google: as if the holder had deleted it. */
 static enum err settle_absent(struct request *request, struct settled *settled)
 {
+	if (settled->row.state != WALLET_GOOGLE_SAVED) return keep_quiet(request, settled);
 	int64_t real_ms = (request->now.v - atomic_load(&request->facts->clock_offset)) / (US_PER_SEC / 1000);
 	if (real_ms < settled->row.callback_ms + FRESH_S * INT64_C(1000))
 		return settle_again(request, &settled->due);
@@ -42,10 +52,30 @@ static enum err settle_absent(struct request *request, struct settled *settled)
 	return !err && begins ? phone_removal_begin(request, &settled->pass) : err;
 }
 
+/* The row of a pass that was written, but is not known to be saved. An object that a link brought to Google is there only if it was
+ * saved; one that was made for a link says itself whether it is. */
+static enum err note_offered(struct request *request, struct settled *settled)
+{
+	struct wallet_due       due = {.account = settled->pass.account,
+	                               .kind = WALLET_DUE_SAVED,
+	                               .number = settled->pass.number,
+	                               .due = request->now};
+	const enum google_users users = settled->report->users;
+	bool                    is_offered = settled->row.state == WALLET_GOOGLE_OFFERED;
+	if (users == GOOGLE_USERS_SOME || (is_offered && users == GOOGLE_USERS_UNSAID))
+		return wallet_due_put(request->view, &due);
+	if (settled->row.state != WALLET_GOOGLE_WANTED) return OK;
+	settled->row.state = WALLET_GOOGLE_MADE;
+	return wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+}
+
 static enum err settle_done(struct request *request, struct settled *settled)
 {
-	bool     behind;
-	enum err err = settle_is_behind(request, &settled->report->lease, &behind);
+	bool     behind, is_saved = settled->row.state == WALLET_GOOGLE_SAVED;
+	enum err err = OK;
+	if (is_saved && settled->report->users == GOOGLE_USERS_NONE) return settle_absent(request, settled);
+	if (!is_saved) err = note_offered(request, settled);
+	if (!err) err = settle_is_behind(request, &settled->report->lease, &behind);
 	if (err) return err;
 	settled->due.tries = 0;
 	return behind ? settle_renew(request, &settled->report->lease, &settled->due)
