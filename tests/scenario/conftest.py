@@ -43,6 +43,16 @@ def turn_of(item):
     return LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Files without a test that `-m` selects are not even read: each worker would read all of them."""
+    wanted = config.option.markexpr
+    if collection_path.suffix != ".py" or wanted not in ("plain", "not plain"):
+        return None
+    text = collection_path.read_text()
+    is_without = "pytest.mark.plain" not in text if wanted == "plain" else "\npytestmark = pytest.mark.plain" in text
+    return is_without or None
+
+
 def not_drawn(items):
     """Cases that this seed does not draw. A test with a single selected case always runs it."""
     cases = {}

@@ -302,7 +302,7 @@ HUGE = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @each_operation
 def test_huge_bodies(untouched, operation):
     """Bodies of 16 MB are read and then refused with one of the errors that apply."""

@@ -151,13 +151,13 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_is_refused(own, apple, case):
+def test_what_is_refused(shop, apple, case):
     make, field, word = REFUSALS[case]
-    before = put(own, *apple.options())
-    error = refused(own.service, "wallet", "apple", "put", own.account, *make(apple))
+    before = put(shop, *apple.options())
+    error = refused(shop.service, "wallet", "apple", "put", shop.account, *make(apple))
     assert (error["code"], error["field"]) == ("INVALID_INPUT", field), error
     assert word in error["message"], error
-    assert show(own) == before
+    assert show(shop) == before
 
 
 def test_the_first_reason_in_order(shop, apple):

@@ -1,9 +1,13 @@
 """Credentials for wallets as a test makes them: a chain like Apple's, signed by an imitation of its WWDR certificate, and the key
-file of a Google service account. Everything is made with openssl and thrown away."""
+file of a Google service account. Everything is made with openssl and thrown away, except keys: to make one takes as long as
+to start a service, so all runs of a build share a few."""
+import fcntl
 import json
+import shutil
 from pathlib import Path
 
 from certificates import openssl
+from harness import build_directory
 
 MARK = "1.2.840.113635.100.6.1.16"
 TEAM = "ABCDE12345"
@@ -11,6 +15,21 @@ APPLE = {"pass_type_id", "team_id", "not_before", "not_after", "wwdr_not_after",
 GOOGLE = {"issuer_id", "client_email", "generation", "state", "last_error"}
 EMAIL = "passes@shop.iam.gserviceaccount.com"
 ISSUER = "3388000000012345678"
+KEYS = 8  # of a kind: a certificate's key differs from the 7 before it
+RSA = ("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
+
+
+def kept_key(kind, name):
+    """The file of a key, which is made at its first use. Other processes wait for it."""
+    place = build_directory() / "scenario-keys"
+    place.mkdir(parents=True, exist_ok=True)
+    key = place / f"{'-'.join(word.strip('-').replace(':', '-') for word in kind)}-{name}"
+    with open(f"{key}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not key.exists():
+            openssl("genpkey", *kind, "-out", f"{key}.new")
+            Path(f"{key}.new").rename(key)
+    return key
 
 
 class Apple:
@@ -19,7 +38,7 @@ class Apple:
     def __init__(self, place):
         self.place = Path(place)
         self.place.mkdir(parents=True, exist_ok=True)
-        self.count = 0
+        self.count = self.keys = self.authorities = 0
         self.wwdr = self.authority("G4")
 
     def file(self, ending):
@@ -27,16 +46,18 @@ class Apple:
         return self.place / f"{self.count}.{ending}"
 
     def key(self, *kind):
-        key = self.file("key")
-        openssl("genpkey", *(kind or ("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")), "-out", key)
-        return key
+        """A copy of a key that is not one of the last few."""
+        self.keys += 1
+        return Path(shutil.copy(kept_key(kind or RSA, self.keys % KEYS), self.file("key")))
 
     def p8(self):
         return self.key("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 
     def authority(self, generation, days=900):
+        """The certificate. Its key differs from those of all other authorities, also of the same name."""
         made = self.file("pem")
-        key = self.key()
+        self.authorities += 1
+        key = kept_key(RSA, f"authority-{self.authorities}")
         request, extensions = self.file("csr"), self.file("ext")
         openssl("req", "-new", "-key", key, "-out", request,
                 "-subj", f"/CN=Imitated WWDR{f'/OU={generation}' if generation else ''}/O=Tests")
