@@ -363,7 +363,7 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	return more ? (dur_us){0} : sleep_of(egress);
 }
 
-const struct trust *egress_authorities(const struct egress *egress)
+struct trust *egress_authorities(const struct egress *egress)
 {
 	return egress->trust;
 }

@@ -67,7 +67,7 @@ struct egress_request {
 must_check enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now);
 
 /* The authorities, which change with egress_trust(); valid until egress_close(). */
-const struct trust *egress_authorities(const struct egress *egress);
+struct trust *egress_authorities(const struct egress *egress);
 
 /* Is any certificate authority trusted? */
 bool egress_has_roots(const struct egress *egress);

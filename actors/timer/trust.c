@@ -1,6 +1,9 @@
 /* Trusted authorities. libcurl would read its certificate bundle for each connection, or use the operator's instead of the
  * system's. Here both are read into one store that all connections share. OpenSSL reads the system's file once and searches
- * its folder for each missing authority, so only a new file needs a new store. Existing connections keep the earlier one. */
+ * its folder for each missing authority, so only a new file needs a new store. Existing connections keep the earlier one.
+ *
+ * The system's file has some 150 certificates, and to read them is the longest part of the start of this process. The first
+ * connection that needs them reads them. */
 #include "actors/timer/trust.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/buffer.h"
@@ -21,7 +24,8 @@ enum { FILE_MARK, FOLDER_MARK, MARKS };
 
 struct trust {
 	X509_STORE   *store;
-	struct buffer ca; /* the operator's PEM text */
+	bool          has_system; /* the system's authorities have been read into the store */
+	struct buffer ca;         /* the operator's PEM text */
 	bool          is_empty;
 	mono_us       look_due;
 	struct mark   marks[MARKS];
@@ -48,7 +52,7 @@ static enum err make_store(struct span ca, X509_STORE **made)
 	X509_STORE *store = X509_STORE_new();
 	enum err    err = ERR_NO_MEMORY;
 
-	if (!store || !X509_STORE_set_default_paths(store)) goto out;
+	if (!store) goto out;
 	if (ca.size && (err = tls_take_authorities(store, ca))) goto out;
 	/* An operator's file may contain just an intermediate authority. */
 	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
@@ -66,6 +70,7 @@ static void take_store(struct trust *trust, X509_STORE *store)
 {
 	X509_STORE_free(trust->store);
 	trust->store = store;
+	trust->has_system = false;
 	trust->is_empty = trust->ca.size == 0 && !tls_has_roots();
 }
 
@@ -123,8 +128,11 @@ void trust_close(struct trust **closed)
 	free(trust);
 }
 
-X509_STORE *trust_store(const struct trust *trust)
+X509_STORE *trust_store(struct trust *trust)
 {
+	/* Without memory for them the next connection tries again; this one trusts fewer authorities. */
+	if (!trust->has_system) trust->has_system = X509_STORE_set_default_paths(trust->store) == 1;
+	ERR_clear_error();
 	return trust->store;
 }
 

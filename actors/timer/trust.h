@@ -19,7 +19,7 @@ void                trust_close(struct trust **trust); /* NULL is fine */
 void trust_turn(struct trust *trust, mono_us now);
 enum { TRUST_LOOK_MS = 1000 };
 
-/* For new connections. Take a reference to keep it beyond the turn. */
-X509_STORE *trust_store(const struct trust *trust);
+/* For new connections; the first call reads the system's authorities, some 10 ms. Take a reference to keep it beyond the turn. */
+X509_STORE *trust_store(struct trust *trust);
 /* No authority is trusted: no certificate is valid. */
 bool trust_is_empty(const struct trust *trust);

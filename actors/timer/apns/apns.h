@@ -23,7 +23,7 @@ enum {
 /* `rules` and `trust` are borrowed until apns_close() and may change. */
 struct apns_options {
 	const struct address_rules *rules;
-	const struct trust         *trust;
+	struct trust               *trust;
 	struct resolver_options     resolver;
 	const char                 *host; /* a name or an address */
 	uint16_t                    port;
