@@ -39,6 +39,8 @@ class Run:
         self.results.mkdir(parents=True, exist_ok=True)
         self.everything, self.seed, self.words = options.all, options.seed, options.leg
         self.cores = os.cpu_count() or 1
+        # Where Python keeps what it compiled. Without it each of pytest's workers compiles all scenarios.
+        self.compiled = {"PYTHONPYCACHEPREFIX": str(self.results / "python"), "PYTHONDONTWRITEBYTECODE": ""}
         self.patience = 1.0
         self.to_repeat, self.flaky, self.table, self.counts = [], [], [], []
         self.row, self.lock, self.children = Row(), threading.Lock(), set()
@@ -62,7 +64,7 @@ class Run:
         process = subprocess.Popen([*nice, *map(str, words)], cwd=cwd or self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
                                    env={**os.environ, "STAMPEDE_PATIENCE": f"{self.patience:.1f}",
-                                        "STAMPEDE_SEED": str(self.seed), **(env or {})})
+                                        "STAMPEDE_SEED": str(self.seed), **self.compiled, **(env or {})})
         with self.lock:
             self.children.add(process)
         output = []
