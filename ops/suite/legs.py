@@ -19,7 +19,7 @@ SANITIZER = re.compile(r"runtime error:|Sanitizer")  # in a service's log: a fai
 SANITIZE = {
     ASAN: ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1",  # -g: a third of the compiler's time
            # A service is five processes and a unit test is one, and each has 350,000 relocations to do if it may lie anywhere.
-           "-Dc_link_args=-no-pie -static-libasan -static-libubsan"],
+           "-Dc_link_args=-no-pie -static-libasan -static-libubsan -fuse-ld=gold"],
     TSAN: ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1",
            "-Dc_args=-g1 -Wno-maybe-uninitialized"],  # a warning that is right with the plain build's optimisation
     FUZZ: ["-Db_sanitize=address,undefined", "-Db_lundef=false",
