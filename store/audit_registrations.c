@@ -1,12 +1,14 @@
 /* Phones with passes in their wallets, of one account: a registration has both its rows and is of a pass that there is; one of a
  * pass that has ended is to be removed. A pass that a wallet made active has a phone, or is about to be removed. Rows are looked
- * up in the other table only, since a look moves the walk through its own. */
+ * up in the other table only, since a look moves the walk through its own. The tally counts what there is. */
 #include "store/auditor.h"
 
 #include "schemas/states.h"
+#include "schemas/wallet/kind.h"
 #include "store/hot.h"
 #include "store/registration.h"
 #include "store/notification.h"
+#include "store/tally.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
 #include "store/wallet_message.h"
@@ -166,6 +168,30 @@ static enum err audit_messages(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* What the tally says of wallets. A tally that cannot be read is reported with the passes. */
+static enum err compare_tally(struct auditor *auditor)
+{
+	uint32_t     registrations = 0, installed[TALLY_WALLETS_END] = {0};
+	struct tally tally;
+	enum err     err = tally_get(auditor->reader, auditor->account, &tally);
+	if (err) return err == ERR_DAMAGED ? OK : err;
+	for (size_t i = 0; i < auditor->pass_count; i++) {
+		const struct pass_seen *pass = &auditor->passes[i];
+		registrations += pass->phones;
+		if (pass->hot_status != PASS_ACTIVE) continue;
+		installed[WALLET_APPLE] += pass->phones > 0;
+		installed[WALLET_GOOGLE] += pass->is_at_google;
+	}
+	if (tally.registrations != registrations)
+		audit_fault(auditor, TABLE_TALLY, "%u registrations, there are %u", tally.registrations,
+		            registrations);
+	for (unsigned kind = 1; kind < TALLY_WALLETS_END; kind++)
+		if (tally.installed[kind] != installed[kind])
+			audit_fault(auditor, TABLE_TALLY, "%u passes in the wallets of %s, there are %u",
+			            tally.installed[kind], wallet_kind_text(kind), installed[kind]);
+	return OK;
+}
+
 enum err audit_registrations(struct auditor *auditor)
 {
 	enum err err = audit_phones(auditor);
@@ -173,6 +199,7 @@ enum err audit_registrations(struct auditor *auditor)
 	if (!err) err = audit_google(auditor);
 	if (!err) err = audit_due(auditor);
 	if (!err) err = audit_messages(auditor);
+	if (!err) err = compare_tally(auditor);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
 		const struct pass_seen *pass = &auditor->passes[i];
 		if (!(pass->hot_flags & HOT_BY_WALLET)) continue;

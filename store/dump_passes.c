@@ -84,6 +84,9 @@ bool dump_tally(struct buffer *out, struct span key, struct span value)
 	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
 		count_of(out, i, tally.counts[i]);
 	dump_count(out, "width", tally.width);
+	dump_count(out, "registrations", tally.registrations);
+	dump_count(out, "installed_apple", tally.installed[WALLET_APPLE]);
+	dump_count(out, "installed_google", tally.installed[WALLET_GOOGLE]);
 	return true;
 }
 

@@ -4,9 +4,10 @@
 #include "schemas/bytes.h"
 #include "schemas/sha256.h"
 #include "store/keys.h"
+#include "store/tally.h"
 
 enum { ROW_VERSION = 1, AT_TOKEN = 9, KEY_REST = 4 + DEVICE_BYTES + 8 };
-enum { REMOVED_MAX = BULK_WRITES_MAX / 2 }; /* two writes each */
+enum { REMOVED_MAX = (BULK_WRITES_MAX - 1) / 2 }; /* two writes each, and one of the count */
 _Static_assert((int)AT_TOKEN + (int)PUSH_TOKEN_BYTES_MAX == (int)REGISTRATION_BYTES_MAX,
                "as the header says");
 
@@ -109,7 +110,9 @@ enum err registration_put(struct view *view, struct account_id account, const st
 	struct row_key key = key_of(account, row), by_device = key_by_device(account, row);
 	uint8_t        value[REGISTRATION_BYTES_MAX];
 	struct span    bytes = span_of(value, registration_write(row, value));
-	enum err       err = write_put(view_writes(view), TABLE_REGISTRATION, key_span(&key), bytes);
+	enum err       err = view_exists(view, TABLE_REGISTRATION, key_span(&key));
+	if (err == ERR_NOT_FOUND) err = tally_registrations(view, account, 1);
+	if (!err) err = write_put(view_writes(view), TABLE_REGISTRATION, key_span(&key), bytes);
 	return err ? err
 	           : write_put(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device),
 	                       span_of("", 0));
@@ -118,7 +121,10 @@ enum err registration_put(struct view *view, struct account_id account, const st
 enum err registration_del(struct view *view, struct account_id account, const struct registration *row)
 {
 	struct row_key key = key_of(account, row), by_device = key_by_device(account, row);
-	enum err       err = write_del(view_writes(view), TABLE_REGISTRATION, key_span(&key));
+	enum err       err = view_exists(view, TABLE_REGISTRATION, key_span(&key));
+	if (!err) err = tally_registrations(view, account, -1);
+	if (!err || err == ERR_NOT_FOUND)
+		err = write_del(view_writes(view), TABLE_REGISTRATION, key_span(&key));
 	return err ? err : write_del(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device));
 }
 

@@ -24,7 +24,8 @@ void registration_device(struct span device_id, uint8_t device[DEVICE_BYTES]);
 
 /* By pass, device and credential; fills the rest. Errors: ERR_NOT_FOUND. */
 must_check enum err registration_get(struct view *view, struct account_id account, struct registration *row);
-/* Stage both rows, and that both are gone: the only writers of these. */
+/* Stage both rows, and that both are gone, with the count of registrations in the account's tally: the only writers of these.
+ * Point reads. */
 must_check enum err registration_put(struct view *view, struct account_id account,
                                      const struct registration *row);
 must_check enum err registration_del(struct view *view, struct account_id account,

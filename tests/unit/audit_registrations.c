@@ -2,10 +2,13 @@
 #include "tests/unit/audit_look.h"
 
 #include "schemas/limits.h"
+#include "schemas/wallet/kind.h"
 #include "store/cleanup.h"
 #include "store/registration.h"
 #include "store/notification.h"
+#include "store/tally.h"
 #include "store/wallet_due.h"
+#include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
 TestSuite(audit_registrations, .init = make_shop, .fini = end);
@@ -161,6 +164,30 @@ static void break_message_empty(void)
 	scratch_save(&s);
 	store_message(3, tally.made);
 }
+/* The counts of the tally. */
+static void count(int registrations, int apple, int google)
+{
+	must(!tally_registrations(s.view, account, registrations));
+	must(!tally_installed(s.view, account, WALLET_APPLE, apple));
+	must(!tally_installed(s.view, account, WALLET_GOOGLE, google));
+	scratch_save(&s);
+}
+static void break_registrations(void)
+{
+	count(1, 0, 0);
+}
+static void break_installed_apple(void)
+{
+	activate(3, HOT_BY_WALLET);
+	store(some(3));
+}
+static void break_installed_google(void)
+{
+	struct wallet_google row = {.pass_number = 3, .state = WALLET_GOOGLE_SAVED};
+	activate(3, HOT_BY_WALLET);
+	must(!wallet_google_row_put(s.view, account, &row));
+	scratch_save(&s);
+}
 static void break_no_phone(void)
 {
 	activate(3, HOT_BY_WALLET);
@@ -185,6 +212,9 @@ static const struct breakage breakages[] = {
     B(message_of_none, "table wallet_message, " ACCOUNT "pass 45 is not active"),
     B(message_lost, "pass 3 shows notification 4294967295, which does not exist"),
     B(message_empty, "which is empty"),
+    B(registrations, "table tally, " ACCOUNT "1 registrations, there are 0"),
+    B(installed_apple, "0 passes in the wallets of apple, there are 1"),
+    B(installed_google, "0 passes in the wallets of google, there are 1"),
     B(no_phone, "pass 3: active in a wallet, and no phone has it"),
 };
 
@@ -203,7 +233,10 @@ Test(audit_registrations, finds_no_fault_in_sound_ones)
 	store_due(5);
 	activate(6, 0);
 	store(some(6));
-	store(some(DELETED_PASS));
+	store(some(DELETED_PASS)); /* registered, and not installed */
+	count(0, 2, 1);
+	struct wallet_google saved = {.pass_number = 6, .state = WALLET_GOOGLE_SAVED};
+	must(!wallet_google_row_put(s.view, account, &saved));
 	must(!cleanup_put(s.view, &left));
 	scratch_save(&s);
 	look();

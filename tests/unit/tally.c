@@ -1,6 +1,7 @@
 /* An account's counts: an absent row means zero; a move decrements one count and increments another. */
 #include "tests/unit/support.h"
 
+#include "schemas/wallet/kind.h"
 #include "store/keys.h"
 #include "store/tally.h"
 
@@ -70,6 +71,36 @@ Test(tally, that_would_fall_below_zero_is_damage)
 	put((struct tally){.made = 1, .counts = {1, 1, 0, 1, 1, 1, 1}});
 	cr_expect_eq(tally_move(s.view, account, &before, &after), ERR_DAMAGED);
 	cr_expect_eq(s.staged.count, 0);
+}
+
+/* What wallets have is counted apart, and a row without any is as short as one that never had any. */
+Test(tally, counts_registrations_and_what_wallets_have)
+{
+	struct row_key key = key_account(account);
+	struct tally   want = {.made = 7, .width = 3};
+	struct span    value;
+	put(want);
+	cr_assert_eq(tally_registrations(s.view, account, 1), OK);
+	cr_assert_eq(tally_registrations(s.view, account, 1), OK);
+	cr_assert_eq(tally_installed(s.view, account, WALLET_GOOGLE, 1), OK);
+	cr_assert_eq(tally_installed(s.view, account, WALLET_APPLE, 1), OK);
+	cr_assert_eq(tally_installed(s.view, account, WALLET_APPLE, 1), OK);
+	scratch_save(&s);
+	want.registrations = want.installed[WALLET_APPLE] = 2;
+	want.installed[WALLET_GOOGLE] = 1;
+	struct tally got = get(account);
+	cr_expect(!memcmp(&got, &want, sizeof got));
+	cr_assert_eq(tally_installed(s.view, account, WALLET_APPLE, 0), OK);
+	cr_expect_eq(s.staged.count, 0);
+	cr_assert_eq(tally_registrations(s.view, account, -2), OK);
+	cr_assert_eq(tally_installed(s.view, account, WALLET_APPLE, -2), OK);
+	cr_assert_eq(tally_installed(s.view, account, WALLET_GOOGLE, -2), OK); /* none are left */
+	scratch_save(&s);
+	want = (struct tally){.made = 7, .width = 3};
+	got = get(account);
+	cr_expect(!memcmp(&got, &want, sizeof got));
+	cr_assert_eq(view_get(s.view, TABLE_TALLY, key_span(&key), &value), OK);
+	cr_expect_eq(value.size, 36);
 }
 
 Test(tally, of_another_form_is_damage)

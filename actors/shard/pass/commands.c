@@ -1,5 +1,6 @@
 /* The small commands of passes. */
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/changed.h"
 #include "schemas/api/pass.h"
 
 /* GET /v1/passes/{id} */
@@ -27,12 +28,15 @@ enum err on_PASS_LOOK(struct request *request, struct outcome *outcome)
 /* DELETE /v1/passes/{id}: logical. The id becomes free for a new pass. */
 enum err on_PASS_DELETE(struct request *request, struct outcome *outcome)
 {
-	struct hot_at pass;
+	struct hot_at        pass;
+	struct wallet_ending ending;
 	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_DELETE_pass_id]), false, &pass);
 	(void)outcome;
-	if (err) return err;
+	if (err || (err = wallet_look_ends(request, &pass, &ending))) return err;
 	struct hot after = pass.now;
 	after.status = PASS_DEACTIVATED;
 	after.flags |= HOT_DELETED;
-	return pass_change(request, &pass, after, (struct ledger_row){.what = LEDGER_DELETED});
+	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = LEDGER_DELETED})))
+		return err;
+	return wallet_ended(request, &pass, &ending);
 }

@@ -8,6 +8,7 @@
 #include "actors/shard/pass/erase.h"
 
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/changed.h"
 #include "schemas/api/pass.h"
 #include "schemas/sha256.h"
 #include "actors/shard/wallet/google.h"
@@ -80,12 +81,14 @@ static enum err mark(struct request *request, const struct hot_at *pass)
 static enum err forget(struct request *request, const struct hot_at *pass)
 {
 	const struct template *template;
-	struct account_id account = pass->account;
-	struct body       before, after = {.visible = span_str("{}"), .hidden = span_str("{}")};
-	struct cleanup    rest = cleanup_of_number(account, CLEANUP_PASS, pass->number);
-	char              id[UUID_TEXT];
-	enum err          err = pass_template(request, &pass->now, &template);
+	struct account_id    account = pass->account;
+	struct body          before, after = {.visible = span_str("{}"), .hidden = span_str("{}")};
+	struct cleanup       rest = cleanup_of_number(account, CLEANUP_PASS, pass->number);
+	struct wallet_ending ending;
+	char                 id[UUID_TEXT];
+	enum err             err = pass_template(request, &pass->now, &template);
 	if (err || (err = pass_body(request, pass, &before))) return err;
+	if ((err = wallet_look_ends(request, pass, &ending))) return err;
 	uuid_text(uuid_draw(request), id);
 	after.pass_id = span_str(id);
 	random_take(request->random, after.token, sizeof after.token);
@@ -98,7 +101,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	if ((err = index_put(request->view, &change))) return err;
 	if ((err = image_uses_move(request->view, account, before.appearance, after.appearance))) return err;
 	if ((err = pass_body_put(request, account, pass->number, &after))) return err;
-	if ((err = mark(request, pass))) return err;
+	if ((err = mark(request, pass)) || (err = wallet_ended(request, pass, &ending))) return err;
 	if ((err = google_pass_erased(request, pass, before.token))) return err;
 	if ((err = cleanup_put(request->view, &rest))) return err;
 	if ((err = note_id(request, before.pass_id))) return err;

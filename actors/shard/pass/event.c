@@ -73,10 +73,11 @@ static enum err tell(struct request *request, enum ledger_what what, uint32_t nu
 
 enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 {
-	struct hot_at pass;
-	bool          known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
-	struct span   event = arg_span(&request->args[ARG_PASS_EVENT_event]);
-	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
+	struct hot_at        pass;
+	struct wallet_ending ending = {.is_on_phone = false};
+	bool        known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
+	struct span event = arg_span(&request->args[ARG_PASS_EVENT_event]);
+	enum err    err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
 	if (err) return err;
 	const struct edge *edge = plan_event(event, &pass.now, &known);
 	if (!known) return refuse(outcome, REASON(NO_EVENT, "event"));
@@ -87,8 +88,11 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	after.status = (uint8_t)edge->to;
 	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);
 	if (block) after.flags |= HOT_REINSTALL_BLOCKED;
-	if ((err = edge->what == LEDGER_UNINSTALLED ? phone_forget_all(request, &pass) : OK)) return err;
+	if (edge->what == LEDGER_UNINSTALLED) err = phone_forget_all(request, &pass);
+	if (edge->what == LEDGER_DEACTIVATED) err = wallet_look_ends(request, &pass, &ending);
+	if (err) return err;
 	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
+	if ((err = wallet_ended(request, &pass, &ending))) return err;
 	if ((err = tell(request, edge->what, pass.number))) return err;
 	if ((err = hot_get(request->view, pass.account, pass.number, &pass)))
 		return err; /* with the change laid over */

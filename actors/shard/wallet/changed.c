@@ -5,6 +5,8 @@
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/states.h"
 #include "store/cleanup.h"
+#include "store/registration.h"
+#include "store/tally.h"
 #include "schemas/wallet/kind.h"
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
@@ -31,6 +33,29 @@ static enum err forget_message(struct request *request, const struct hot_at *pas
 	return wallet_message_del(request->view, pass->account, pass->number);
 }
 
+enum err wallet_look_ends(struct request *request, const struct hot_at *pass, struct wallet_ending *ending)
+{
+	struct registration phone = {.pass_number = pass->number};
+	ending->is_on_phone = false;
+	if (!wallet_kinds_here(request) || pass->now.status != PASS_ACTIVE) return OK;
+	enum err err = registration_first(request->view, pass->account, &phone);
+	ending->is_on_phone = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err wallet_ended(struct request *request, const struct hot_at *pass, const struct wallet_ending *ending)
+{
+	return tally_installed(request->view, pass->account, WALLET_APPLE, -ending->is_on_phone);
+}
+
+/* A pass in Google's wallet becomes active, or ends. One that is removed by the operator's word was counted as Google's state changed. */
+static enum err count_saved(struct request *request, const struct hot_at *pass, int more)
+{
+	bool     is_saved;
+	enum err err = google_is_saved(request, pass->account, pass->number, &is_saved);
+	return err ? err : tally_installed(request->view, pass->account, WALLET_GOOGLE, is_saved ? more : 0);
+}
+
 /* It is active no more. */
 static enum err leave(struct request *request, const struct hot_at *pass, struct hot *after)
 {
@@ -46,6 +71,7 @@ static enum err leave(struct request *request, const struct hot_at *pass, struct
 		if (err == ERR_NOT_FOUND) err = OK;
 	}
 	if (!err) err = forget_message(request, pass);
+	if (!err && after->status == PASS_DEACTIVATED) err = count_saved(request, pass, -1);
 	bool keeps = !err && wallet_kinds_here(request) && after->status == PASS_DEACTIVATED &&
 	             !(after->flags & HOT_ERASED);
 	if (!keeps) return err;
@@ -67,6 +93,7 @@ enum err wallet_pass_changes(struct request *request, const struct hot_at *pass,
 	bool is_shown = has_ended || (was_active ? after->status == PASS_ACTIVE : pass_is_issued(after));
 	if (!pass_is_issued(&pass->now)) return OK; /* nobody has it */
 	enum err err = was_active && after->status != PASS_ACTIVE ? leave(request, pass, after) : OK;
+	if (!err && !was_active && after->status == PASS_ACTIVE) err = count_saved(request, pass, 1);
 	if (err || !is_shown) return err;
 	if (was_active && wallet_kinds_here(request) & WALLET_BIT(WALLET_APPLE))
 		err = wallet_changes_due(request, pass, WALLET_DUE_PUSH);

@@ -20,3 +20,13 @@ must_check enum err wallet_changes_due(struct request *request, const struct hot
  * Point reads. Errors: as view.h. */
 must_check enum err wallet_pass_changes(struct request *request, const struct hot_at *pass,
                                         struct hot *after);
+
+/* For commands that end a pass: looks whether it is one that phones have, by a range read, and stages that it is counted as installed
+ * no more. `pass` as it was before. Errors: as view.h. */
+struct wallet_ending {
+	bool is_on_phone; /* it was active, and on a phone */
+};
+must_check enum err wallet_look_ends(struct request *request, const struct hot_at *pass,
+                                     struct wallet_ending *ending);
+must_check enum err wallet_ended(struct request *request, const struct hot_at *pass,
+                                 const struct wallet_ending *ending);

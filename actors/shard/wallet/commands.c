@@ -2,12 +2,9 @@
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
-#include "schemas/states.h"
-#include "store/hot.h"
 #include "store/meta.h"
-#include "store/registration.h"
+#include "store/tally.h"
 #include "store/wallet_due.h"
-#include "store/wallet_google.h"
 
 /* WALLET_MARK, on every shard before the first credential of a kind is put on any: from then on this server has such wallets.
  * Until then it answers below /wallet/ as if it had none of these paths. Repeating it is harmless; nothing takes it back. */
@@ -35,34 +32,20 @@ static enum err pack_kind(struct request *request, enum wallet_kind kind, msgpac
 	return OK;
 }
 
-/* What phones have: active passes, and registrations; and what waits for them. */
+/* What phones and Google have: active passes, and registrations; and what waits for them. */
 struct on_phones {
 	uint64_t passes, saved, devices, pushes, updates;
 };
 
 static enum err count_phones(struct request *request, struct on_phones *on_phones)
 {
-	const struct account_id account = request->account->id;
-	struct registration     row;
-	struct hot_at           pass = {.number = UINT32_MAX};
-	enum err                err = registration_account_first(request->view, account, &row);
-	for (; !err; err = registration_account_next(request->view, account, &row)) {
-		on_phones->devices++;
-		if (on_phones->devices > 1 && row.pass_number == pass.number) continue;
-		if ((err = hot_get(request->view, account, row.pass_number, &pass)))
-			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		on_phones->passes += pass.now.status == PASS_ACTIVE;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err count_saved(struct request *request, uint64_t *count)
-{
-	struct wallet_google row = {.pass_number = 0};
-	enum err             err = wallet_google_row_from(request->view, request->account->id, &row);
-	for (*count = 0; !err; err = wallet_google_row_next(request->view, request->account->id, &row))
-		*count += row.state == WALLET_GOOGLE_SAVED;
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct tally tally;
+	enum err     err = tally_get(request->view, request->account->id, &tally);
+	if (err) return err;
+	on_phones->passes = tally.installed[WALLET_APPLE];
+	on_phones->saved = tally.installed[WALLET_GOOGLE];
+	on_phones->devices = tally.registrations;
+	return OK;
 }
 
 /* Rows of the account of this kind. */
@@ -105,7 +88,6 @@ enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 	map_key(pk, map, "google");
 	if (!err) err = pack_kind(request, WALLET_GOOGLE, pk, &last_error);
 	if (!err) err = count_phones(request, &on_phones);
-	if (!err) err = count_saved(request, &on_phones.saved);
 	if (!err) err = count_due(request, WALLET_DUE_PUSH, &on_phones.pushes);
 	if (!err) err = count_due(request, WALLET_DUE_GOOGLE, &on_phones.updates);
 	pack_counts(&on_phones, pk, map);

@@ -2,6 +2,8 @@
 #include "actors/shard/wallet/google.h"
 
 #include "actors/shard/wallet/wallet.h"
+#include "schemas/states.h"
+#include "store/tally.h"
 #include "store/wallet_due.h"
 
 static bool is_here(const struct request *request)
@@ -36,13 +38,22 @@ enum err google_is_updated(struct request *request, struct account_id account, u
 	return err;
 }
 
+enum err google_row_change(struct request *request, const struct hot_at *pass,
+                           const struct wallet_google *row, unsigned was)
+{
+	int      more = (row->state == WALLET_GOOGLE_SAVED) - (was == WALLET_GOOGLE_SAVED);
+	enum err err = wallet_google_row_put(request->view, pass->account, row);
+	if (err || pass->now.status != PASS_ACTIVE) return err;
+	return tally_installed(request->view, pass->account, WALLET_GOOGLE, more);
+}
+
 enum err google_forget(struct request *request, const struct hot_at *pass)
 {
 	struct wallet_google row = {.pass_number = pass->number};
 	enum err             err = find(request, pass->account, &row);
 	if (err || row.state != WALLET_GOOGLE_SAVED) return err;
 	row.state = WALLET_GOOGLE_GONE;
-	return wallet_google_row_put(request->view, pass->account, &row);
+	return google_row_change(request, pass, &row, WALLET_GOOGLE_SAVED);
 }
 
 enum err google_pass_erased(struct request *request, const struct hot_at *pass,

@@ -17,6 +17,10 @@ must_check enum err google_is_updated(struct request *request, struct account_id
 must_check enum err google_pass_saved(struct request *request, const struct hot_at *pass,
                                       struct wallet_google *row);
 
+/* Stages a row, and counts its pass among those that are saved, or no more; `was`: its state before, 0: it had none. */
+must_check enum err google_row_change(struct request *request, const struct hot_at *pass,
+                                      const struct wallet_google *row, unsigned was);
+
 /* Stages that the pass is saved there no more, by the operator's word. */
 must_check enum err google_forget(struct request *request, const struct hot_at *pass);
 

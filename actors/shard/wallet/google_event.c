@@ -123,8 +123,9 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 		/* An object that exists is not changed by another link: it gets what is true now. */
 		return err ? err : wallet_changes_due(request, &pass, WALLET_DUE_GOOGLE);
 	}
+	unsigned was = row.state;
 	row.state = WALLET_GOOGLE_GONE;
-	err = wallet_google_row_put(request->view, pass.account, &row);
+	err = google_row_change(request, &pass, &row, was);
 	return err ? err : del(request, &pass, has_phones);
 }
 

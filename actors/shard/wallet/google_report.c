@@ -8,8 +8,9 @@
 
 /* Google may not show an object yet that its own callback has just named. */
 enum { FRESH_S = 600 };
-_Static_assert(3 * (int)GOOGLE_JOBS_MAX + (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
-               "a report writes three rows for each pass and one for each complaint");
+_Static_assert(
+    3 * (int)GOOGLE_JOBS_MAX + (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
+    "a report writes three rows for each pass, beside the accounts' tallies, and one for each complaint");
 
 struct settled {
 	const struct google_report *report;
@@ -45,9 +46,10 @@ static enum err settle_absent(struct request *request, struct settled *settled)
 	int64_t real_ms = (request->now.v - atomic_load(&request->facts->clock_offset)) / (US_PER_SEC / 1000);
 	if (real_ms < settled->row.callback_ms + FRESH_S * INT64_C(1000))
 		return settle_again(request, &settled->due);
+	unsigned was = settled->row.state;
 	settled->row.state = WALLET_GOOGLE_GONE;
 	enum err err = wallet_due_del(request->view, &settled->due);
-	if (!err) err = wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+	if (!err) err = google_row_change(request, &settled->pass, &settled->row, was);
 	bool begins = !settled->has_phones && settled->pass.now.flags & HOT_BY_WALLET;
 	return !err && begins ? phone_removal_begin(request, &settled->pass) : err;
 }

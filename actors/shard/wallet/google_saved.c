@@ -18,9 +18,10 @@ enum err google_pass_saved(struct request *request, const struct hot_at *pass, s
 {
 	enum err err = row->state == WALLET_GOOGLE_SAVED ? OK : pass_over_message(request, row);
 	bool     may = pass_may_be_put(&pass->now);
+	unsigned was = row->state;
 	row->state = WALLET_GOOGLE_SAVED;
 	row->quiet.v = 0;
-	if (!err) err = wallet_google_row_put(request->view, pass->account, row);
+	if (!err) err = google_row_change(request, pass, row, was);
 	if (!err) err = phone_removal_cancel(request, pass);
 	return !err && may && pass->now.status != PASS_ACTIVE ? phone_pass_installed(request, pass) : err;
 }

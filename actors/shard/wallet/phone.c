@@ -3,6 +3,7 @@
 
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/wallet/google.h"
+#include "store/tally.h"
 
 enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass)
 {
@@ -87,12 +88,20 @@ enum err phone_removal_cancel(struct request *request, const struct hot_at *pass
 	return wallet_due_del(request->view, &due);
 }
 
+/* No phone has the pass any more. */
+static enum err count_lost(struct request *request, const struct hot_at *pass)
+{
+	if (pass->now.status != PASS_ACTIVE) return OK;
+	return tally_installed(request->view, pass->account, WALLET_APPLE, -1);
+}
+
 enum err phone_gives_up(struct request *request, const struct hot_at *pass, const struct registration *phone,
                         bool is_last)
 {
 	bool     is_saved;
 	enum err err = google_is_saved(request, pass->account, pass->number, &is_saved);
 	if (!err) err = registration_del(request->view, pass->account, phone);
+	if (!err && is_last) err = count_lost(request, pass);
 	bool begins = is_last && !is_saved && pass->now.flags & HOT_BY_WALLET;
 	return !err && begins ? phone_removal_begin(request, pass) : err;
 }
@@ -110,5 +119,6 @@ enum err phone_forget_all(struct request *request, const struct hot_at *pass)
 	err = OK;
 	for (unsigned i = 0; !err && i < count; i++)
 		err = registration_del(request->view, pass->account, &gone[i]);
+	if (!err && count) err = count_lost(request, pass);
 	return err ? err : google_forget(request, pass);
 }

@@ -4,6 +4,7 @@
 
 #include "schemas/api/wallet.h"
 #include "store/cleanup.h"
+#include "store/tally.h"
 
 static struct registration named(const struct hot_at *pass, struct span device_id, uint64_t credential)
 {
@@ -60,14 +61,16 @@ static enum err limit_ended(struct request *request, const struct hot_at *pass)
 }
 
 /* What the registration makes of the pass. */
-static enum err note(struct request *request, const struct hot_at *pass)
+static enum err note(struct request *request, const struct hot_at *pass, bool is_first)
 {
+	enum err err = OK;
 	switch ((enum pass_status)pass->now.status) {
-	case PASS_ACTIVE: return phone_removal_cancel(request, pass);
+	case PASS_ACTIVE: err = phone_removal_cancel(request, pass); break;
 	case PASS_ISSUED:
-	case PASS_REMOVED: return phone_pass_installed(request, pass);
+	case PASS_REMOVED: err = phone_pass_installed(request, pass); break;
 	default: return limit_ended(request, pass);
 	}
+	return err ? err : tally_installed(request->view, pass->account, WALLET_APPLE, is_first);
 }
 
 /* Answers whether the registration is new. */
@@ -90,7 +93,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	bool is_full = !phones.has_it && phones.count >= REGISTRATIONS_PER_PASS_MAX;
 	if (is_full) err = registration_del(request->view, pass.account, &phones.oldest);
 	if (!err) err = registration_put(request->view, pass.account, &row);
-	if (!err) err = note(request, &pass);
+	if (!err) err = note(request, &pass, !phones.count);
 	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
 	return err;
 }

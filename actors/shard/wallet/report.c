@@ -8,8 +8,8 @@
 #include "schemas/wallet/push.h"
 
 _Static_assert(
-    (int)PUSHES_PER_CALL_MAX + 4 * (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
-    "a report writes a row for each push, three for each phone that is gone and one for each complaint");
+    (int)PUSHES_PER_CALL_MAX + 5 * (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
+    "a report writes a row for each push, four for each phone that is gone and one for each complaint");
 
 /* Phones that are gone -------------------------------------------------------------------------------------- */
 
