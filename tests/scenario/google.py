@@ -53,6 +53,7 @@ class Google:
         openssl("pkey", "-in", key, "-pubout", "-out", self.public)
         self.things, self.calls, self.answers = {}, [], defaultdict(deque)  # answers: by (method, kind), statuses to come
         self.tokens, self.refuses_tokens, self.notices = 0, False, defaultdict(int)
+        self.assertions = []
         self.unsaved = set()  # objects with "hasUsers": false
         self.root, self.middle = self.pair("root"), self.pair("middle")
         self.serves_keys = True
@@ -97,6 +98,17 @@ class Google:
                                            "signatures": [self.sign((by or self.root)[0], sender, version, signed_key)]},
                 "protocolVersion": version, "signedMessage": message}
 
+    def say(self, client, account, body):
+        """Calls the service back. Until it has the root keys it answers 503."""
+        wait_for(lambda: client.post(f"/wallet/google/{account}/callback", body).status == 200, 10, "the callback to be taken")
+
+    def take(self, payload):
+        """What a holder saves by a link is there from now on."""
+        for kind, things in payload.items():
+            for thing in things:
+                self.things.setdefault((kind.removesuffix("es") if kind.endswith("Classes") else kind.removesuffix("s"), thing["id"]),
+                                       thing)
+
     # What was called
 
     def of(self, method, kind):
@@ -111,6 +123,7 @@ class Google:
 
     def exchange(self, form):
         assert form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+        self.assertions.append(form["assertion"][0])
         claims = read_jwt(form["assertion"][0], self.public)
         assert claims["iss"] == EMAIL and claims["scope"] == SCOPE and claims["aud"] == "https://oauth2.googleapis.com/token"
         assert claims["exp"] - claims["iat"] <= 3600 and abs(claims["iat"] - time.time()) < 60

@@ -49,11 +49,7 @@ class AtGoogle:
 
     def follow(self, made):
         """The holder follows the link and saves the pass."""
-        payload = self.claims(made)["payload"]
-        for kind, things in payload.items():
-            for thing in things:
-                self.google.things.setdefault((kind.removesuffix("es") if kind.endswith("Classes") else kind.removesuffix("s"),
-                                               thing["id"]), thing)
+        self.google.take(self.claims(made)["payload"])
 
     def save(self, made):
         """The holder does so, and Google says so."""

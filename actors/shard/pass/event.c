@@ -1,5 +1,6 @@
 /* pass event ACCOUNT PASS_ID installed|uninstalled|deactivated|unblocked: the edges are event.def. */
 #include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
 #include "schemas/api/pass.h"
 
@@ -71,6 +72,16 @@ static enum err tell(struct request *request, enum ledger_what what, uint32_t nu
 	return what == LEDGER_UNINSTALLED ? fan_out(request, EVENT_PASS_REMOVED, number) : OK;
 }
 
+/* A wallet that has the pass kept it while it was blocked, and could not make it active. */
+static enum err install_saved(struct request *request, struct hot_at *pass)
+{
+	bool     is_saved;
+	enum err err = google_is_saved(request, pass->account, pass->number, &is_saved);
+	if (err || !is_saved) return err;
+	if ((err = hot_get(request->view, pass->account, pass->number, pass))) return err;
+	return phone_pass_installed(request, pass);
+}
+
 enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 {
 	struct hot_at        pass;
@@ -94,6 +105,7 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
 	if ((err = wallet_ended(request, &pass, &ending))) return err;
 	if ((err = tell(request, edge->what, pass.number))) return err;
+	if (edge->what == LEDGER_UNBLOCKED && (err = install_saved(request, &pass))) return err;
 	if ((err = hot_get(request->view, pass.account, pass.number, &pass)))
 		return err; /* with the change laid over */
 	return pass_show(request, &pass, outcome->payload);
