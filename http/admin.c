@@ -146,6 +146,7 @@ static void answer_metrics(struct survey *survey)
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
 	view.kits_bytes = kits_bytes(service->kits);
+	view.has_wallets = shard_numbers_have_wallets(survey->numbers, service->shards);
 	view.access_dropped = access_log_dropped(survey->exchange->thread->live->access);
 	buffer_clear(body);
 	metrics_render(&view, body);

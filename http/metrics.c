@@ -246,25 +246,28 @@ static void render_sessions(const struct metrics_view *view, struct buffer *out)
 	render_traffic(view, "http_frame_replies", offsetof(struct rpc_traffic, replies), out);
 }
 
-/* Absent until a package was asked for. */
+/* How often packages were answered with this status: to holders, and to phones that look for a newer one. */
+static uint64_t packages(const struct metrics_view *view, unsigned status)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < view->count; i++)
+		sum += look(&view->threads[i]->requests[ROUTE_WALLET_PACKAGE][status]) +
+		       look(&view->threads[i]->requests[ROUTE_WALLET_PASS][status]);
+	return sum;
+}
+
 static void render_wallets(const struct metrics_view *view, struct buffer *out)
 {
 	static const char name[] = "wallet_packages_total";
-	bool              has_head = false;
+	if (!view->has_wallets) return;
+	metrics_head(out, name, "counter", "Packages for Apple's wallet, by HTTP status.");
 	for (unsigned status = 0; status <= STATUS_LAST - STATUS_FIRST; status++) {
-		uint64_t sum = 0;
-		for (unsigned i = 0; i < view->count; i++)
-			sum += look(&view->threads[i]->requests[ROUTE_WALLET_PACKAGE][status]);
-		if (!sum) continue;
-		if (!has_head)
-			metrics_head(out, name, "counter", "Packages for Apple's wallet, by HTTP status.");
-		has_head = true;
-		metrics_line(out, "stampede_%s{status=\"%u\"} %" PRIu64 "\n", name, status + STATUS_FIRST,
-		             sum);
+		uint64_t sum = packages(view, status);
+		if (sum)
+			metrics_line(out, "stampede_%s{status=\"%u\"} %" PRIu64 "\n", name,
+			             status + STATUS_FIRST, sum);
 	}
-	if (!view->kits_bytes) return;
-	metrics_head(out, "wallet_kits_bytes", "gauge", "Memory for the pictures of packages.");
-	metrics_line(out, "stampede_wallet_kits_bytes %" PRIu64 "\n", view->kits_bytes);
+	gauge(out, "wallet_kits_bytes", "Memory for the pictures of packages.", view->kits_bytes);
 }
 
 void metrics_render(const struct metrics_view *view, struct buffer *out)

@@ -42,7 +42,8 @@ struct metrics_view {
 	uint64_t              connections_max;
 	uint64_t              access_dropped;     /* lines of the access log */
 	int64_t               certificate_ends_s; /* seconds of the wall clock; 0: no certificate */
-	uint64_t              kits_bytes;         /* of packages for wallets */
+	bool                  has_wallets;
+	uint64_t              kits_bytes; /* of packages for wallets */
 };
 
 /* Appends the sums over all threads in the Prometheus text format. */

@@ -1,6 +1,7 @@
 /* The shards' metrics for Prometheus: all lines of one metric together. */
 #include "http/shard_metrics.h"
 
+#include "actors/rt/counts.h"
 #include "http/metrics.h"
 
 #include <inttypes.h>
@@ -103,10 +104,19 @@ static void take_pushes(struct shard_numbers *numbers, const msgpack_object *sta
 		numbers->pushes[i] = take_number(member_of(pushes, push_fate_labels[i]));
 }
 
+static void take_installed(struct shard_numbers *numbers, const msgpack_object *status)
+{
+	const msgpack_object *installed = member_of(status, "wallet_installed");
+	numbers->registrations = take_number(member_of(status, "wallet_registrations"));
+	for (unsigned i = 0; installed && i < WALLET_PLATFORM_LABELS; i++)
+		numbers->installed[i] = take_number(member_of(installed, wallet_platform_labels[i]));
+}
+
 static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	const msgpack_object *ending = member_of(status, "wallet_credentials");
 	take_pushes(numbers, status);
+	take_installed(numbers, status);
 	numbers->has_signed = take_histogram(member_of(status, "sign_histogram"), &numbers->signing);
 	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
@@ -204,6 +214,12 @@ struct labelled {
 };
 
 static const struct labelled of_wallets[] = {
+    {"wallet_registrations", "gauge",
+     "Phones with a pass in Apple's wallet, counted for each of their passes; also those of passes that have "
+     "ended less than 30 days ago.",
+     NULL, NULL, 1, offsetof(struct shard_numbers, registrations)},
+    {"wallet_installed", "gauge", "Active passes that a wallet has, by platform.", "platform",
+     wallet_platform_labels, WALLET_PLATFORM_LABELS, offsetof(struct shard_numbers, installed)},
     {"wallet_due", "gauge", "Work on passes in wallets that is not done, by kind.", "kind", wallet_due_labels,
      WALLET_DUE_LABELS, offsetof(struct shard_numbers, due)},
     {"wallet_oldest_due_seconds", "gauge", "Time since when the oldest of that work is due.", "kind",
@@ -235,17 +251,44 @@ static void render_labelled(const struct labelled *family, const struct shard_nu
 	}
 }
 
+/* What the timer counts. */
+static void render_calls(struct buffer *out)
+{
+	const struct counts *counts = counts_shared();
+	metrics_head(out, "wallet_apns_connections", "gauge", "Connections to APNs.");
+	metrics_line(out, "stampede_wallet_apns_connections %" PRIuFAST64 "\n",
+	             atomic_load_explicit(&counts->apns_connections, memory_order_relaxed));
+	metrics_head(out, "wallet_google_calls_total", "counter",
+	             "Calls of Google's Wallet API, by HTTP status; none: no answer. Without those for "
+	             "access tokens.");
+	for (unsigned status = 0; status < COUNTS_STATUS_END; status++) {
+		char     label[16] = "none";
+		uint64_t count = atomic_load_explicit(&counts->google_calls[status], memory_order_relaxed);
+		if (status) snprintf(label, sizeof label, "%u", status);
+		if (count)
+			metrics_line(out, "stampede_wallet_google_calls_total{status=\"%s\"} %" PRIu64 "\n",
+			             label, count);
+	}
+}
+
+bool shard_numbers_have_wallets(const struct shard_numbers *shards, uint32_t count)
+{
+	bool have = false;
+	for (uint32_t shard = 0; shard < count; shard++)
+		have |= shards[shard].has_pushed;
+	return have;
+}
+
 /* Without any, not even their head: a service without wallets does not show that there could be some. */
 static void render_wallets(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
-	bool has_head = false, has_wallets = false;
-	for (uint32_t shard = 0; shard < count; shard++)
-		has_wallets |= shards[shard].has_pushed;
-	if (!has_wallets) return;
+	bool has_head = false;
+	if (!shard_numbers_have_wallets(shards, count)) return;
 	render_signing(shards, count, out);
 	for (unsigned i = 0; i < sizeof of_wallets / sizeof *of_wallets; i++)
 		render_labelled(&of_wallets[i], shards, count, out);
 	render_push_delay(shards, count, out);
+	render_calls(out);
 	for (uint32_t shard = 0; shard < count; shard++) {
 		for (unsigned i = 0; i < shards[shard].ending_count; i++) {
 			const struct ending *ending = &shards[shard].ending[i];

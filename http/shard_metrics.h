@@ -32,7 +32,8 @@ struct shard_numbers {
 	struct histogram_copy signing, push_delay;
 	int64_t               due[WALLET_DUE_LABELS], oldest_due_s[WALLET_DUE_LABELS];
 	int64_t               pushes[PUSH_FATE_LABELS];
-	int64_t               resting, phone_lines;
+	int64_t               resting, phone_lines, registrations;
+	int64_t               installed[WALLET_PLATFORM_LABELS];
 
 	unsigned ending_count;
 	struct ending {
@@ -43,6 +44,9 @@ struct shard_numbers {
 
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status); /* NULL: no answer */
 void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out);
+
+/* Had this service ever a credential for wallets, as far as its shards have answered? */
+bool shard_numbers_have_wallets(const struct shard_numbers *shards, uint32_t count);
 
 /* A member of a map, or NULL. */
 const msgpack_object *member_of(const msgpack_object *map, const char *name);

@@ -1,21 +1,16 @@
 /* Log lines are built on the stack and leave in one write(), so that lines of several threads and processes on one stderr do
- * not mix. Dropped lines are counted by role in a page of memory that all processes of a service share. The supervisor owns
- * it, so the numbers outlive its children; http shows them. */
+ * not mix. Dropped lines are counted by role in the page that all processes of a service share. */
 #include "actors/rt/log.h"
+#include "actors/rt/counts.h"
 #include "actors/rt/outlet.h"
 #include "schemas/date.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { SETTLE_MS = 1000 };
-
-struct counts {
-	atomic_uint_fast64_t dropped[ROLE_COUNT];
-};
 
 static const char *const levels[] = {
     [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_FATAL] = "fatal", [LOG_PANIC] = "panic"};
@@ -25,9 +20,7 @@ static enum role       own_role = ROLE_COUNT; /* none yet */
 static int             own_index;
 static enum log_format own_format = LOG_LOGFMT;
 static atomic_int      own_level = LOG_INFO; /* may change while other threads log */
-static struct counts   own_counts;
-static struct counts  *counts = &own_counts;
-static atomic_uint     unreported; /* lines dropped since the last one that reported it */
+static atomic_uint     unreported;           /* lines dropped since the last one that reported it */
 
 static int word_of(const char *text, const char *const *words, int count)
 {
@@ -66,8 +59,9 @@ static void begin_line(struct log_line *line, enum log_level level, const char *
 static bool write_line(struct log_line *line)
 {
 	if (outlet_write(STDERR_FILENO, log_line_end(line))) return true;
-	atomic_fetch_add_explicit(&counts->dropped[own_role < ROLE_COUNT ? own_role : ROLE_SUPERVISOR], 1,
-	                          memory_order_relaxed);
+	atomic_fetch_add_explicit(
+	    &counts_shared()->dropped[own_role < ROLE_COUNT ? own_role : ROLE_SUPERVISOR], 1,
+	    memory_order_relaxed);
 	return false;
 }
 
@@ -131,13 +125,6 @@ static void log_must(const char *what, const char *file, int line)
 
 /* ---- open and close ---- */
 
-static void take_counts(int fd)
-{
-	void *shared = fd < 0 ? MAP_FAILED
-	                      : mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (shared != MAP_FAILED) counts = shared;
-}
-
 void log_set_level(const char *word)
 {
 	int level = word_of(word, levels, LOG_PANIC);
@@ -151,19 +138,14 @@ void log_open(enum role role, int index, const struct log_options *options)
 	own_index = index;
 	if (format >= 0) own_format = (enum log_format)format;
 	log_set_level(options->level);
-	take_counts(options->counts_fd);
+	counts_take(options->counts_fd);
 	must_tell(log_must);
 }
 
 enum err log_begin_service(int *counts_fd)
 {
-	int fd = memfd_create("stampede-log-counts", MFD_CLOEXEC);
-	if (fd >= 0 && ftruncate(fd, sizeof *counts) < 0) {
-		close(fd);
-		fd = -1;
-	}
-	take_counts(fd);
-	*counts_fd = fd;
+	*counts_fd = counts_make();
+	counts_take(*counts_fd);
 	return outlet_open(STDERR_FILENO);
 }
 
@@ -174,5 +156,5 @@ void log_close(void)
 
 uint64_t log_dropped(enum role role)
 {
-	return atomic_load_explicit(&counts->dropped[role], memory_order_relaxed);
+	return atomic_load_explicit(&counts_shared()->dropped[role], memory_order_relaxed);
 }

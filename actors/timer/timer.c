@@ -3,6 +3,7 @@
  * delivery attempts that they lease, and pushes to the phones whose passes have changed. */
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
+#include "actors/rt/counts.h"
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
@@ -330,6 +331,8 @@ static dur_us turn(struct timer *timer, mono_us now)
 	shorten(&wait, egress_turn(timer->egress, now));
 	shorten(&wait, apns_turn(timer->apns, now));
 	timer->has_news |= apns_has_news(timer->apns);
+	atomic_store_explicit(&counts_shared()->apns_connections, apns_connections(timer->apns),
+	                      memory_order_relaxed);
 	look_at_roots(timer);
 	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
 		more |= talk(timer, shard, now, &wait);

@@ -7,17 +7,26 @@
 #include "schemas/wallet/figures.h"
 #include "store/tally.h"
 
-static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passes)
+/* Of all accounts. */
+struct sums {
+	uint64_t accounts, passes, registrations;
+	uint64_t installed[TALLY_WALLETS_END];
+};
+
+static enum err count_all(struct view *view, struct sums *sums)
 {
 	struct account_id  id = {{0}};
 	struct account_row row;
 	struct tally       tally;
 	enum err           err;
-	*accounts = *passes = 0;
+	*sums = (struct sums){.accounts = 0};
 	while (!(err = account_row_next(view, &id, &row))) {
 		if ((err = tally_get(view, id, &tally))) return err;
-		++*accounts;
-		*passes += tally_live(&tally);
+		sums->accounts++;
+		sums->passes += tally_live(&tally);
+		sums->registrations += tally.registrations;
+		for (unsigned kind = 1; kind < TALLY_WALLETS_END; kind++)
+			sums->installed[kind] += tally.installed[kind];
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -137,6 +146,15 @@ static void pack_work(const struct request *request, msgpack_packer *pk, size_t 
 	}
 }
 
+static void pack_INSTALLED(msgpack_packer *pk, const struct sums *sums)
+{
+	_Static_assert((int)WALLET_PLATFORM_LABELS == (int)TALLY_WALLETS_END - 1,
+	               "each platform has its label");
+	msgpack_pack_map(pk, WALLET_PLATFORM_LABELS);
+	for (unsigned i = 0; i < WALLET_PLATFORM_LABELS; i++)
+		pack_count(pk, wallet_platform_labels[i], sums->installed[i + 1]);
+}
+
 /* Leases of passes to push by what became of them, and phones that were gone. */
 static void pack_pushes(const struct request *request, msgpack_packer *pk, size_t status)
 {
@@ -151,10 +169,10 @@ static void pack_pushes(const struct request *request, msgpack_packer *pk, size_
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
-	uint64_t                  accounts, passes;
+	struct sums               sums;
 	msgpack_packer            packer = buffer_packer(outcome->payload), *pk = &packer;
 	struct backlog            backlog;
-	enum err                  err = count_all(request->view, &accounts, &passes);
+	enum err                  err = count_all(request->view, &sums);
 	if (err || (err = backlog_count(request->view, request->now, &backlog))) return err;
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
@@ -162,8 +180,8 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	size_t      map = map_begin_wide(pk);
 	MEMBER_ALWAYS(index, INTEGER, facts->index);
 	MEMBER_ALWAYS(epoch, INTEGER, facts->epoch);
-	MEMBER_ALWAYS(accounts, INTEGER, accounts);
-	MEMBER_ALWAYS(passes, INTEGER, passes);
+	MEMBER_ALWAYS(accounts, INTEGER, sums.accounts);
+	MEMBER_ALWAYS(passes, INTEGER, sums.passes);
 	MEMBER_ALWAYS(journal_seq, INTEGER, atomic_load(&facts->journal_seq));
 	if ((err = backlog_pack(request->view, &backlog, pk, map))) return err;
 	MEMBER_ALWAYS(attempts, ATTEMPTS, &facts->deliveries);
@@ -190,6 +208,8 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 		if (facts->wallet_ends)
 			MEMBER_ALWAYS(wallet_resting, INTEGER,
 			              wallet_ends_resting(facts->wallet_ends, request->now));
+		MEMBER_ALWAYS(wallet_registrations, INTEGER, sums.registrations);
+		MEMBER_ALWAYS(wallet_installed, INSTALLED, &sums);
 		MEMBER_ALWAYS(wallet_phone_lines, INTEGER, atomic_load(&facts->pushes.lines));
 		MEMBER_ALWAYS(push_histogram, HISTOGRAM, &facts->pushes.delay);
 	}

@@ -5,6 +5,7 @@
  * Source: Google's documentation of OAuth 2.0 for service accounts (a signed assertion is exchanged for a token). */
 #include "actors/timer/google/access.h"
 
+#include "actors/rt/counts.h"
 #include "actors/rt/time.h"
 #include "schemas/json.h"
 #include "schemas/sha256.h"
@@ -267,6 +268,7 @@ static void on_called(struct egress_job *job, const struct egress_outcome *outco
 	struct google_call *call = (struct google_call *)((char *)job - offsetof(struct google_call, job));
 	struct access      *access = call->access;
 	access->running--;
+	counts_google_call(outcome->error ? 0 : outcome->status);
 	/* The next call has a new one, unless it has one already. */
 	if (!outcome->error && outcome->status == 401 && call->token == access->tokens) access->token[0] = 0;
 	end(call, outcome->error ? 0 : outcome->status, outcome->body,
