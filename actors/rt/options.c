@@ -110,8 +110,8 @@ const struct row option_rows[] = {
     {"--wallet-google", TEXT, AT(wallet_google), .is_valid = is_url, .form = "http(s)://HOST[:PORT]",
      .cuts_slash = true, .value = "URL",
      .about = "service in place of Google's, for tokens and calls of its wallet; for tests",
-     .unset = "Google's own hosts", .example = "http://127.0.0.1:9000",
-     .note = "Its address is judged as those of webhooks are."},
+     .unset = "Google's own hosts", .example = "https://google.example:9000",
+     .note = "Its address is judged as those of webhooks are. An http URL needs --egress-allow-private."},
     {"--wallet-google-keys", TEXT, AT(wallet_google_keys), .is_valid = is_url, .form = "http(s)://HOST/PATH",
      .value = "URL", .about = "where the keys are by which Google signs what it says of passes; for tests"},
     {"--wallet-bulk-rate", NUMBER_U32, AT(wallet_bulk_rate), .min = 1, .max = 100000, .value = "N",
@@ -409,6 +409,17 @@ static enum err read_config(struct reading *reading, const char *path)
 	return err;
 }
 
+/* Access tokens and messages to holders go there: only a private network may see them. */
+static enum err check_google(struct reading *reading)
+{
+	const struct options *given = reading->options;
+	bool                  service = given->wallet_google && !strncmp(given->wallet_google, "http:", 5);
+	if (given->egress_allow_private || (!service && strncmp(given->wallet_google_keys, "http:", 5)))
+		return OK;
+	return refuse(reading, service ? "--wallet-google" : "--wallet-google-keys",
+	              "http is for tests only: give --egress-allow-private too, or an https URL");
+}
+
 enum err options_read(int argc, char **argv, struct options *options, char why[128])
 {
 	struct reading reading = {.options = options, .why = why};
@@ -424,7 +435,7 @@ enum err options_read(int argc, char **argv, struct options *options, char why[1
 	if (!options->tls_cert != !options->tls_key)
 		return refuse(&reading, options->tls_cert ? "--tls-key" : "--tls-cert",
 		              "certificate and key come together");
-	return OK;
+	return check_google(&reading);
 }
 
 void options_free(struct options *options)

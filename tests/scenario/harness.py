@@ -107,7 +107,7 @@ class Service:
         if "--wallet-apns" not in self.options:
             self.options += ["--wallet-apns", NO_APNS]  # a test must not reach for a host of the world
         if "--wallet-google" not in self.options:
-            self.options += ["--wallet-google", f"http://{NO_APNS}", "--wallet-google-keys", f"http://{NO_APNS}/keys"]
+            self.options += ["--wallet-google", f"https://{NO_APNS}", "--wallet-google-keys", f"https://{NO_APNS}/keys"]
         self.expected = [re.compile(f"event=pushes_fail host={NO_APNS.replace(':', ' port=')} ")]
         self.lines_checked = 0
         self.http = self.admin_address = None

@@ -98,6 +98,18 @@ def test_a_bad_option(place):
     assert "nonsense" in refused(place, with_options(place, "--nonsense"), status=2, lines=None)
 
 
+@pytest.mark.parametrize("option", ["wallet-google", "wallet-google-keys"])
+def test_google_in_plain_text_without_leave_for_private_networks(place, tmp_path, option):
+    """Also from a configuration file, and beside a network that is allowed by itself."""
+    says, config = f"--{option}: http is for tests only: give --egress-allow-private too, or an https URL", tmp_path / "stampede.conf"
+    bare = place.command()
+    bare = bare[:bare.index("--wallet-google")]  # the two options of the harness come last
+    url = f"--{option}=http://127.0.0.1:9/x"
+    config.write_text(f"{option} = http://127.0.0.1:9/x\n")
+    for words in ([url], [url, "--egress-allow", "127.0.0.0/8"], ["--config", config]):
+        assert says in refused(place, [*bare, *words], status=2, lines=None)
+
+
 @pytest.mark.parametrize("option", ["listen", "admin"])
 def test_a_port_in_use(place, option):
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:

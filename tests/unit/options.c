@@ -140,6 +140,12 @@ Test(options, name_the_refused_option)
 	    {{"--data", "d", "--test-clock=maybe"}, "--test-clock"},
 	    {{"--data", "d", "--tls-cert", "c"}, "--tls-key"},
 	    {{"--data", "d", "--tls-key", "k"}, "--tls-cert"},
+	    {{"--data", "d", "--wallet-google", "http://127.0.0.1:9"},
+	     "--wallet-google: http is for tests only"},
+	    {{"--data", "d", "--wallet-google-keys", "http://127.0.0.1:9/k"},
+	     "--wallet-google-keys: http is"},
+	    {{"--data", "d", "--egress-allow", "127.0.0.0/8", "--wallet-google", "http://[::1]:9"},
+	     "--wallet-google: "},
 	    {{"--data", "d", "--config", "/nonexistent/file"}, "--config"},
 	    {{"--data", "d", "--config"}, "--config"},
 	};
@@ -155,6 +161,14 @@ Test(options, name_the_refused_option)
 		cr_expect_eq(got, ERR_BAD_OPTION, "case %zu", i);
 		cr_expect_eq(strncmp(why, cases[i].want, strlen(cases[i].want)), 0, "case %zu: %s", i, why);
 	}
+}
+
+Test(options, accept_google_in_plain_text_only_beside_a_private_network)
+{
+	cr_expect_eq(READ("--data", "d", "--egress-allow-private", "--wallet-google", "http://127.0.0.1:9",
+	                  "--wallet-google-keys", "http://127.0.0.1:9/k"),
+	             OK, "%s", why);
+	cr_expect_eq(READ("--data", "d", "--wallet-google", "https://127.0.0.1:9"), OK, "%s", why);
 }
 
 Test(options, accept_both_kinds_of_address_range)
