@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-static const char *const parts[] = {"pass",  "history",       "entitlements", "redemptions",
-                                    "scans", "notifications", "cards",        "audiences"};
-enum { PARTS = sizeof parts / sizeof *parts, AFTER_MAX = 64 };
+static const char *const parts[] = {"pass",          "history", "entitlements", "redemptions", "scans",
+                                    "notifications", "cards",   "audiences",    "wallets"};
+/* A service without wallets shows no part of them. */
+enum { PARTS = sizeof parts / sizeof *parts, WALLETS = PARTS - 1, AFTER_MAX = 64 };
 
 struct export
 {
@@ -19,15 +20,21 @@ struct export
 	size_t      after_size; /* 0: the first page; later: the last one has arrived */
 };
 
-/* Ends the current part and begins the next one: the pass is a single object, all other parts are lists. */
-static void next_part(struct export *export, struct buffer *out)
+static void begin_list(const struct export *export, struct buffer *out)
 {
-	if (export->part) buffer_byte(out, ']');
-	if (++export->part == PARTS) return;
-	export->count = 0;
 	buffer_byte(out, ',');
 	json_quote(span_str(parts[export->part]), out);
 	buffer_text(out, ":[");
+}
+
+/* Ends the current part and begins the next one: the pass is a single object, all other parts are lists. That of wallets begins
+ * with its first item. */
+static void next_part(struct export *export, struct buffer *out)
+{
+	if (export->part && (export->part != WALLETS || export->count)) buffer_byte(out, ']');
+	if (++export->part == PARTS) return;
+	export->count = 0;
+	if (export->part != WALLETS) begin_list(export, out);
 }
 
 static void print_item(struct export *export, const msgpack_object *item)
@@ -37,6 +44,7 @@ static void print_item(struct export *export, const msgpack_object *item)
 	for (; export->part < PARTS; next_part(export, out)) {
 		const msgpack_object *value = cli_member(item, parts[export->part]);
 		if (!value) continue;
+		if (export->part == WALLETS && !export->count) begin_list(export, out);
 		if (export->part && export->count++) buffer_byte(out, ',');
 		if (json_render(value, out)) cli_fail(export->cli, ERR_MALFORMED, NULL);
 		return;

@@ -38,10 +38,15 @@ class Both:
         body = self.google.callback(f"{ISSUER}.{serial}", event, ends=self.said)  # each ends after the one before
         self.google.say(self.client, self.shop.account, body)
 
-    def save(self, made):
+    def follow(self, made):
+        """The holder follows the link and saves the pass."""
         answer = self.client.get(path_of_link(made["download_url"]) + "/google")
         assert answer.status == 303, answer
         self.google.take(read_jwt(answer.headers["location"].rsplit("/", 1)[1], self.google.public)["payload"])
+
+    def save(self, made):
+        """The holder does so, and Google says so."""
+        self.follow(made)
         self.hear(made, "save")
 
     def advance(self, seconds):

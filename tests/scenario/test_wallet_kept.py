@@ -1,10 +1,57 @@
-"""What is kept of passes in wallets, and what depends on it."""
+"""What is kept of passes in wallets: an export lists it, a template's style depends on it, and it outlives a block."""
+import hashlib
+import json
+
 from both import apple, at, credential, options  # noqa: F401: fixtures
+from erasures import export
 from harness import wait_for
+from phones import PASS_TYPE, Held
+from wallets import ISSUER
 
 
 def status(at, pass_id):  # noqa: F811
     return at.shop.get(pass_id)["status"]
+
+
+def held(at, pass_id, kind="balance"):  # noqa: F811
+    return Held(at.shop, at.shop.create(pass_id, kind))
+
+
+def test_an_export_lists_phones_without_what_could_wake_them(at):  # noqa: F811
+    at.put()
+    ada, phone, other = held(at, "ada"), at.phone(), at.phone()
+    assert "wallets" not in export(at.shop, "ada")
+    assert phone.register(ada).status == other.register(ada).status == 201
+    told = export(at.shop, "ada")
+    assert list(told)[-1] == "wallets" and len(told["wallets"]) == 2
+    assert all(set(one) == {"platform", "pass_type_id", "since"} for one in told["wallets"])
+    assert {(one["platform"], one["pass_type_id"]) for one in told["wallets"]} == {("apple", PASS_TYPE)}
+    text = json.dumps(told)
+    for secret in (phone.push, phone.device, hashlib.sha256(phone.device.encode()).hexdigest()[:32], ada.token, ada.serial):
+        assert secret not in text
+    assert phone.give_up(ada).status == other.give_up(ada).status == 200
+    assert "wallets" not in export(at.shop, "ada")
+
+
+def test_an_export_says_what_google_has(at):  # noqa: F811
+    at.put()
+    made = at.shop.create("ada")
+    at.shop.create("bea")
+    at.follow(made)
+    assert export(at.shop, "ada")["wallets"] == [{"platform": "google", "issuer_id": ISSUER, "state": "offered", "notices": []}]
+    at.hear(made, "save")
+    assert export(at.shop, "ada")["wallets"] == [{"platform": "google", "issuer_id": ISSUER, "state": "saved", "notices": []}]
+    assert "wallets" not in export(at.shop, "bea")
+    at.google.wait("PATCH", "loyaltyObject")
+    at.advance(6)
+    at.shop.add("ada", 1, message="Hello")
+    at.google.wait("POST", "loyaltyObject")
+    shown = wait_for(lambda: next((one for one in export(at.shop, "ada")["wallets"] if one["notices"]), None), 10, "the report")
+    assert len(shown["notices"]) == 1 and shown["notices"][0] > made["created_at"]
+    at.hear(made, "del")
+    at.service.cli("wallet", "google", "remove", at.shop.account)
+    [shown] = export(at.shop, "ada")["wallets"]
+    assert (shown["state"], shown["issuer_id"]) == ("gone", None)
 
 
 def test_a_pass_that_was_saved_while_it_was_blocked_is_active_with_its_unblocking(at):  # noqa: F811

@@ -8,12 +8,15 @@
 #include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
+#include "actors/shard/wallet/wallet.h"
 #include "schemas/api/pass.h"
 #include "store/keys.h"
+#include "store/registration.h"
+#include "store/wallet_google.h"
 
-enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, AUDIENCES, END };
-static const char *const names[END] = {"pass",  "history",       "entitlements", "redemptions",
-                                       "scans", "notifications", "cards",        "audiences"};
+enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, AUDIENCES, WALLETS, END };
+static const char *const names[END] = {"pass",          "history", "entitlements", "redemptions", "scans",
+                                       "notifications", "cards",   "audiences",    "wallets"};
 enum {
 	PAGE_BYTES = 256 << 10,
 	LOOKED_MAX = 20000, /* rows of others, on the way to those of the pass, */
@@ -261,9 +264,71 @@ static enum err put_audiences(struct export *page)
 	return page->ends ? OK : err;
 }
 
+/* The pass type or issuer; NULL size: its credential was removed. */
+static enum err name_of(struct export *page, enum wallet_kind kind, uint64_t number, struct span *name)
+{
+	struct wallet_credential row;
+	enum err err = wallet_credential_of(page->request->view, page->pass.account, kind, number, &row);
+	*name = err ? span_of(NULL, 0) : row.name;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Neither the hash of the device nor the push token: with these one could wake the phone. */
+static enum err put_registration(struct export *page, const struct registration *row)
+{
+	struct span    name;
+	enum err       err = name_of(page, WALLET_APPLE, row->credential, &name);
+	msgpack_packer packer = item(page), *pk = &packer;
+	size_t         map = map_begin(pk);
+	MEMBER_ALWAYS(platform, STRING, wallet_kind_text(WALLET_APPLE));
+	MEMBER_NULLABLE(pass_type_id, STRING, name.size, name);
+	MEMBER_ALWAYS(since, TIME, row->since);
+	return err;
+}
+
+static const char *google_state_text(const struct wallet_google *row)
+{
+	if (row->state == WALLET_GOOGLE_SAVED) return "saved";
+	return row->state == WALLET_GOOGLE_GONE ? "gone" : "offered"; /* the holder has got a link */
+}
+
+static enum err put_google(struct export *page, const struct wallet_google *row)
+{
+	struct span    name;
+	enum err       err = name_of(page, WALLET_GOOGLE, row->issuer, &name);
+	msgpack_packer packer = item(page), *pk = &packer;
+	size_t         map = map_begin(pk);
+	unsigned       first = 0;
+	MEMBER_ALWAYS(platform, STRING, wallet_kind_text(WALLET_GOOGLE));
+	MEMBER_NULLABLE(issuer_id, STRING, name.size, name);
+	MEMBER_ALWAYS(state, STRING, google_state_text(row));
+	map_key(pk, map, "notices");
+	while (first < WALLET_GOOGLE_NOTICES && !row->notices[first].v)
+		first++;
+	msgpack_pack_array(pk, WALLET_GOOGLE_NOTICES - first);
+	for (unsigned i = first; i < WALLET_GOOGLE_NOTICES; i++)
+		pack_TIME(pk, row->notices[i]);
+	return err;
+}
+
+/* Phones with the pass, which are few, and what Google has said of it. */
+static enum err put_wallets(struct export *page)
+{
+	struct view         *view = page->request->view;
+	struct registration  phone = {.pass_number = page->pass.number};
+	struct wallet_google saved = {.pass_number = page->pass.number};
+	enum err             err = registration_first(view, page->pass.account, &phone);
+	for (; !err; err = registration_next(view, page->pass.account, &phone))
+		if ((err = put_registration(page, &phone))) return err;
+	if (err == ERR_NOT_FOUND) err = wallet_google_row_get(view, page->pass.account, &saved);
+	page->ends = true;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return put_google(page, &saved);
+}
+
 static enum err (*const put_part[END])(struct export *page) = {
-    put_pass,  put_history,       put_entitlements, put_redemptions,
-    put_scans, put_notifications, put_cards,        put_audiences};
+    put_pass,          put_history, put_entitlements, put_redemptions, put_scans,
+    put_notifications, put_cards,   put_audiences,    put_wallets};
 
 /* The pass, and where the page begins. Errors: ERR_RESOURCE_NOT_FOUND. */
 static enum err begin(struct export *page)
