@@ -4,9 +4,19 @@ import json
 
 from both import apple, at, credential, options  # noqa: F401: fixtures
 from erasures import export
-from harness import wait_for
+from harness import CliError, wait_for
 from phones import PASS_TYPE, Held
+from shop import template_file
 from wallets import ISSUER
+
+
+def refused(shop, file):
+    """The code with which a template is refused; None: it has been put."""
+    try:
+        shop.put_template(file)
+    except CliError as error:
+        return error.code
+    return None
 
 
 def status(at, pass_id):  # noqa: F811
@@ -52,6 +62,31 @@ def test_an_export_says_what_google_has(at):  # noqa: F811
     at.service.cli("wallet", "google", "remove", at.shop.account)
     [shown] = export(at.shop, "ada")["wallets"]
     assert (shown["state"], shown["issuer_id"]) == ("gone", None)
+
+
+def test_the_style_is_fixed_while_a_phone_has_a_pass_that_has_ended(at):  # noqa: F811
+    """Its phone still shows it, as void, in the style in which it was installed."""
+    def styled(style, **more):
+        return template_file(name="Styled", wallet={"style": style}, **more)
+
+    at.put()
+    template, other = at.shop.put_template(styled("coupon")), at.shop.put_template(styled("coupon"))
+    at.shop.templates.update(styled=template, other=other)
+    ada, bea, eva, phone = held(at, "ada", "styled"), held(at, "bea", "styled"), held(at, "eva", "other"), at.phone()
+    assert [phone.register(one).status for one in (ada, bea, eva)] == [201] * 3
+    at.shop.event("ada", "deactivated")
+    at.shop.delete("bea")
+    for one in (bea, ada):
+        assert refused(at.shop, styled("generic", pass_template_id=template)) == "RESOURCE_CONFLICT"
+        assert phone.give_up(one).status == 200
+    assert refused(at.shop, styled("generic", pass_template_id=template)) is None
+    late = held(at, "late", "styled")
+    assert phone.register(late).status == 201
+    at.shop.delete("late")
+    assert refused(at.shop, styled("coupon", pass_template_id=template)) == "RESOURCE_CONFLICT"
+    at.advance(31 * 86400)
+    wait_for(lambda: refused(at.shop, styled("coupon", pass_template_id=template)) is None, 20, "the phones to be forgotten")
+    assert refused(at.shop, styled("generic", pass_template_id=other)) == "RESOURCE_CONFLICT", "another is still active"
 
 
 def test_a_pass_that_was_saved_while_it_was_blocked_is_active_with_its_unblocking(at):  # noqa: F811

@@ -1,22 +1,58 @@
-/* Is a pass of the template installed? Its row counts them. */
+/* Is a pass of the template installed? Its row counts those that are active. A pass that has ended is shown as void by the phones that
+ * still have it, in the style in which they have it. */
 #include "actors/shard/template/style.h"
 
 #include "schemas/states.h"
+#include "store/cleanup.h"
+#include "store/registration.h"
 #include "store/tally.h"
 #include "store/template_state.h"
+
+enum { LOOKED_MAX = 10000 };
+
+/* Has a phone that pass, which has ended, and is it of the template? */
+static enum err is_on_phone(struct request *request, uint32_t pass_number, uint32_t template, bool *found)
+{
+	struct account_id   account = request->account->id;
+	struct registration phone = {.pass_number = pass_number};
+	struct hot_at       pass;
+	enum err            err = hot_get(request->view, account, pass_number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (pass.now.template != template || pass.now.flags & HOT_ERASED) return OK;
+	err = registration_first(request->view, account, &phone);
+	*found = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Passes that have ended and that phones may still have are waiting for the removal of their phones. If they are very many, one is
+ * taken to be of the template. */
+static enum err is_ended_on_phone(struct request *request, uint32_t template, bool *found)
+{
+	struct cleanup row = {.account = request->account->id, .kind = CLEANUP_REGISTRATIONS};
+	unsigned       looked = 0;
+	enum err       err = cleanup_from(request->view, &row);
+	for (; !err && !*found; err = cleanup_next(request->view, &row)) {
+		if (row.kind != CLEANUP_REGISTRATIONS ||
+		    memcmp(row.account.b, request->account->id.b, sizeof row.account.b) != 0)
+			return OK;
+		*found = looked++ == LOOKED_MAX;
+		if (!*found && (err = is_on_phone(request, cleanup_number(&row), template, found)))
+			return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
 
 static enum err is_installed(struct request *request, uint32_t number, bool *found)
 {
 	struct template_use use;
 	struct tally        tally;
 	enum err            err = template_use_get(request->view, request->account->id, number, &use);
+	if (!err) err = tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
-	*found = use.installed;
-	if (!use.is_from_before) return OK;
-	err = tally_get(request->view, request->account->id,
-	                &tally); /* then any installed pass may be of it */
-	*found = tally.counts[PASS_ACTIVE];
-	return err;
+	/* Of a row from before wallets any installed pass may be. */
+	*found = use.is_from_before ? tally.counts[PASS_ACTIVE] : use.installed;
+	if (*found || !tally.registrations) return OK;
+	return is_ended_on_phone(request, number, found);
 }
 
 enum err template_check_style(struct request *request, struct outcome *outcome, uint32_t number,
