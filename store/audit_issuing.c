@@ -1,7 +1,9 @@
-/* The passes of one account being issued: exactly those with the status `creating` have a row. */
+/* The passes of one account being issued: exactly those with the status `creating` have a row. And the images that are fetched for
+ * templates and for passes in wallets. */
 #include "store/auditor.h"
 
 #include "store/issuing.h"
+#include "store/pass_pictures.h"
 
 #include <stdlib.h>
 
@@ -50,6 +52,28 @@ static enum err audit_template_images(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Pictures that are fetched for passes; those that are kept meanwhile are used. */
+static enum err audit_pictures(struct auditor *auditor)
+{
+	struct audit_rows    rows = {.table = TABLE_PASS_PICTURES};
+	struct audit_whole   found;
+	struct pass_pictures row;
+	enum err             err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		if (found.number >= auditor->pass_count)
+			audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u does not exist", found.number);
+		if (pass_pictures_read(found.value, &row)) {
+			audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u: a row of a wrong form",
+			            found.number);
+			continue;
+		}
+		for (unsigned i = 0; i < PICTURES; i++)
+			auditor->url_sum += audit_url_sum(row.kept[i]);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err audit_issuing(struct auditor *auditor)
 {
 	uint8_t *seen = calloc(auditor->pass_count + 1, 1);
@@ -59,5 +83,6 @@ enum err audit_issuing(struct auditor *auditor)
 		if (is_creating(&auditor->passes[i]) && !seen[i])
 			audit_fault(auditor, TABLE_ISSUING, "pass %zu is being created, but has no row", i);
 	free(seen);
-	return err ? err : audit_template_images(auditor);
+	if (!err) err = audit_template_images(auditor);
+	return err ? err : audit_pictures(auditor);
 }

@@ -9,6 +9,7 @@
 #include "store/image_shape.h"
 #include "store/image_use.h"
 #include "store/issuing.h"
+#include "store/pass_pictures.h"
 #include "store/ledger.h"
 #include "store/scan_row.h"
 #include "store/status.h"
@@ -198,6 +199,20 @@ bool dump_issuing(struct buffer *out, struct span key, struct span value)
 	dump_span(out, "logo", row.logo);
 	dump_span(out, "banner", row.banner);
 	if (row.icon.size) dump_span(out, "icon", row.icon);
+	return true;
+}
+
+bool dump_pass_pictures(struct buffer *out, struct span key, struct span value)
+{
+	struct pass_pictures row;
+	(void)key;
+	if (pass_pictures_read(value, &row)) return false;
+	dump_time(out, "begun", row.begun);
+	dump_span(out, "logo", row.wanted[0]);
+	dump_span(out, "banner", row.wanted[1]);
+	dump_span(out, "kept_logo", row.kept[0]);
+	dump_span(out, "kept_banner", row.kept[1]);
+	dump_count(out, "is_given_up", row.is_given_up);
 	return true;
 }
 

@@ -36,6 +36,7 @@
 #include "store/text.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/pass_pictures.h"
 #include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
@@ -354,24 +355,19 @@ static void check_template_state(struct span bytes)
 	must(again.state == use.state && again.passes == use.passes && again.installed == use.installed);
 }
 
-static void check_registration(struct span bytes)
-{
-	wallet_check_registration(&s, account, bytes);
-}
+#define CHECK_OF_WALLETS(name)                           \
+	static void check_##name(struct span bytes)      \
+	{                                                \
+		wallet_check_##name(&s, account, bytes); \
+	}
+CHECK_OF_WALLETS(registration)
+CHECK_OF_WALLETS(message)
+CHECK_OF_WALLETS(google)
+CHECK_OF_WALLETS(pictures)
 
 static void check_wallet_due(struct span bytes)
 {
 	wallet_check_due(&s, bytes);
-}
-
-static void check_wallet_message(struct span bytes)
-{
-	wallet_check_message(&s, account, bytes);
-}
-
-static void check_wallet_google(struct span bytes)
-{
-	wallet_check_google(&s, account, bytes);
 }
 
 static void check_body(struct span bytes)
@@ -484,7 +480,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
 	    wallet_check_credential, check_template, check_shapes, check_registration, check_wallet_due,
-	    check_wallet_message, check_wallet_google,
+	    check_message, check_google, check_pictures,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -3,6 +3,7 @@
 
 #include "store/registration.h"
 #include "store/wallet_credential.h"
+#include "store/pass_pictures.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
 #include "store/wallet_message.h"
@@ -86,4 +87,17 @@ void wallet_check_google(struct scratch *s, struct account_id account, struct sp
 	     wallet_google_row_get(s->view, account, &again) == OK);
 	must(again.state == row.state && again.issuer == row.issuer && again.callback_ms == row.callback_ms);
 	must(again.message == row.message && again.notices[0].v == row.notices[0].v);
+}
+
+void wallet_check_pictures(struct scratch *s, struct account_id account, struct span bytes)
+{
+	struct pass_pictures row, again;
+	enum err             err = pass_pictures_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(pass_pictures_put(s->view, account, 1, &row) == OK);
+	must(pass_pictures_get(s->view, account, 1, &again) == OK);
+	must(again.begun.v == row.begun.v && again.is_given_up == row.is_given_up);
+	for (unsigned i = 0; i < PICTURES; i++)
+		must(span_equal(again.wanted[i], row.wanted[i]) && span_equal(again.kept[i], row.kept[i]));
 }

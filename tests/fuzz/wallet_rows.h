@@ -6,4 +6,5 @@ void wallet_check_credential(struct span bytes);
 void wallet_check_registration(struct scratch *s, struct account_id account, struct span bytes);
 void wallet_check_due(struct scratch *s, struct span bytes);
 void wallet_check_message(struct scratch *s, struct account_id account, struct span bytes);
+void wallet_check_pictures(struct scratch *s, struct account_id account, struct span bytes);
 void wallet_check_google(struct scratch *s, struct account_id account, struct span bytes);

@@ -125,16 +125,16 @@ Test(issuance, retries_a_templates_images_after_a_pause)
 	issuance_fetched(&issuance, id, ERR_IMAGE_REFUSED, span_str("no"), now);
 	cr_assert_eq(next(), template);
 	cr_expect_str_eq(why, "logo: no");
-	issuance_rest(&issuance, template, now);
+	issuance_rest(&issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, now);
 	pass_ms(TEMPLATE_REST_S * 1000 - 1);
 	cr_expect_null(next());
 	pass_ms(1);
 	cr_assert_eq(next(), template);
 	cr_expect_null(why);
-	issuance_rest(&issuance, template, now);
+	issuance_rest(&issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, now);
 	put_template(1);
 	cr_assert_not_null((template = next()), "another file gets another try");
-	issuance_rest(&issuance, template, now);
+	issuance_rest(&issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, now);
 	must(!template_images_del(s.view, a, 1));
 	seen();
 	pass_ms(TEMPLATE_REST_S * 1000);
@@ -290,4 +290,19 @@ Test(issuance, random_operations_lose_nothing)
 		pass_ms(100);
 	}
 	cr_expect(left == 0 && issuance.pass_count == 0, "%u are left", left);
+}
+
+Test(issuance, what_rests_comes_in_order_of_its_time)
+{
+	put_template(1);
+	put_template(2);
+	struct creating *late = next(), *early = next();
+	cr_assert(late && early);
+	issuance_rest(&issuance, late, (dur_us){2 * US_PER_SEC}, now);
+	issuance_rest(&issuance, early, (dur_us){US_PER_SEC}, now);
+	pass_ms(1000);
+	cr_assert_eq(next(), early);
+	cr_expect_null(next());
+	pass_ms(1000);
+	cr_assert_eq(next(), late);
 }

@@ -10,6 +10,7 @@
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
+#include "store/pass_pictures.h"
 #include "store/wallet_google.h"
 #include "store/wallet_message.h"
 
@@ -329,6 +330,20 @@ Test(row_bytes, wallets_of_google)
 	cr_assert_eq(wallet_google_row_del(s.view, account, row.pass_number), OK);
 	scratch_save(&s);
 	EXPECT_NONE(WALLET_GOOGLE);
+}
+
+Test(row_bytes, pictures)
+{
+	struct pass_pictures row = {.begun = early,
+	                            .is_given_up = true,
+	                            .wanted = {span_str("a"), {NULL, 0}},
+	                            .kept = {span_str("bc"), span_str("d")}};
+	cr_assert_eq(pass_pictures_put(s.view, account, 0x01020304, &row), OK);
+	scratch_save(&s);
+	EXPECT(PASS_PICTURES, ROW("\1\2\3\4", "\1\1\1\0\0\0\2\0\1\0" EARLY "abcd"));
+	cr_assert_eq(pass_pictures_del(s.view, account, 0x01020304), OK);
+	scratch_save(&s);
+	EXPECT_NONE(PASS_PICTURES);
 }
 
 Test(row_bytes, wallet_messages)

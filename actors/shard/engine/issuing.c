@@ -1,4 +1,4 @@
-/* Passes and templates whose images must be fetched, as part of the writer's turn: requests to the timer, their results, and
+/* Passes and templates whose images must be fetched, and passes in wallets whose new ones must be, as part of the writer's turn: requests to the timer, their results, and
  * the calls that wait. Nothing is tried, and no retry time runs, while the issuer is down or paused or the disk is nearly
  * full. The same holds under --no-deliveries: passes with images stay `creating` until the service runs without that option. */
 #include "actors/shard/engine/engine.h"
@@ -9,6 +9,8 @@
 #include "schemas/api/pass.h"
 #include "schemas/api/template.h"
 #include "schemas/wallet/shape.h"
+#include "store/image_shape.h"
+#include "store/pass_pictures.h"
 
 #include <stdlib.h>
 
@@ -93,7 +95,7 @@ static void log_failure(struct creating *template, const char *image, const char
 static void rest(struct engine *engine, struct creating *template)
 {
 	template->lacks = 0;
-	issuance_rest(&engine->issuance, template, engine->now);
+	issuance_rest(&engine->issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, engine->now);
 }
 
 static enum err read_template(struct engine *engine, const struct creating *template, struct missing *missing)
@@ -131,6 +133,74 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	return OK;
 }
 
+/* New pictures of issued passes --------------------------------------------------------------------------- */
+
+/* How often it is looked whether new pictures have been reduced, and how long. */
+enum { PICTURES_REST_S = 1, PICTURES_MADE_S = 600 };
+
+/* The write removes it from memory, or with `failed` has it looked at once more. */
+static enum err end_pictures(struct engine *engine, struct creating *pass, bool failed)
+{
+	const msgpack_object args[ARGS_PASS_PICTURED] = {
+	    object_of(pass->number), {.type = MSGPACK_OBJECT_BOOLEAN, .via.boolean = failed}};
+	const struct call call = {
+	    .message = MSG_PASS_PICTURED, .has_account = true, .account = pass->account->id, .args = args};
+	struct outcome outcome = {.payload = &engine->payload};
+	enum err       answer, err = engine_decide_own(engine, &call, &outcome, &answer);
+	if (!err && answer) issuance_drop(&engine->issuance, pass); /* its row stays, likewise */
+	return err;
+}
+
+/* Pictures that are there are reduced for the wallet by the timer. Are all of them? */
+static enum err are_made(struct view *view, struct account_id account, const struct issuing *wanted,
+                         bool *made)
+{
+	const struct span urls[] = {wanted->logo, wanted->banner};
+	struct image      image;
+	struct shape_due  due;
+	*made = true;
+	for (unsigned i = 0; i < sizeof urls / sizeof *urls; i++) {
+		if (!urls[i].size) continue;
+		enum err err = image_of_url(view, account, urls[i], &image);
+		if (!err) err = shape_due_get(view, account, image.hash, &due);
+		*made &= err == ERR_NOT_FOUND;
+		if (err && err != ERR_NOT_FOUND) return err;
+	}
+	return OK;
+}
+
+static enum err look_at_pictures(struct engine *engine, struct creating *pass, const char *error)
+{
+	struct missing       missing = {.image = NULL};
+	struct pass_pictures row = {.is_given_up = false};
+	bool                 made = true;
+	if (error) pass->lacks |= bit_of(pass->image);
+	arena_reset(&engine->arena);
+	struct view *view = store_view(engine->store, NULL, &engine->arena);
+	enum err     err = pass_pictures_get(view, pass->account->id, pass->number, &row);
+	if (!err && row.is_given_up) {
+		issuance_drop(&engine->issuance, pass);
+		return OK;
+	}
+	const struct issuing wanted = {.begun = row.begun,
+	                               .logo = pass->lacks & SHAPE_OF_LOGO ? span_of(NULL, 0) : row.wanted[0],
+	                               .banner = pass->lacks & SHAPE_OF_BANNER ? span_of(NULL, 0)
+	                                                                       : row.wanted[1]};
+	if (!err) err = images_missing(view, pass->account->id, &wanted, engine->service_now, &missing);
+	if (!err) err = are_made(view, pass->account->id, &wanted, &made);
+	if (err) {
+		issuance_drop(&engine->issuance, pass); /* its row, if any, stays, likewise */
+		return engine_judge_error(engine, &(struct call){.message = MSG_PASS_PICTURED}, err);
+	}
+	bool is_late = engine->service_now.v - row.begun.v > PICTURES_MADE_S * US_PER_SEC;
+	if (!missing.image && !made && !is_late) {
+		issuance_rest(&engine->issuance, pass, (dur_us){PICTURES_REST_S * US_PER_SEC}, engine->now);
+		return OK;
+	}
+	if (!missing.image) return end_pictures(engine, pass, pass->lacks != 0);
+	return issuance_want(&engine->issuance, pass, missing.image, missing.url, engine->now);
+}
+
 /* Passes -------------------------------------------------------------------------------------------------- */
 
 static enum err look_at(struct engine *engine, struct creating *pass, const char *error)
@@ -138,6 +208,7 @@ static enum err look_at(struct engine *engine, struct creating *pass, const char
 	struct issuing row;
 	struct missing missing = {.image = NULL};
 	if (pass->kind == CREATING_TEMPLATE) return look_at_template(engine, pass, error);
+	if (pass->kind == CREATING_PICTURES) return look_at_pictures(engine, pass, error);
 	if (error) return end_pass(engine, pass, error);
 	arena_reset(&engine->arena);
 	struct view *view = store_view(engine->store, NULL, &engine->arena);

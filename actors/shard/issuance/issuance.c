@@ -103,7 +103,7 @@ void issuance_drop(struct issuance *issuance, struct creating *pass)
 	issuance_settle(issuance, account);
 }
 
-/* A template that changes may need another image: it starts again. */
+/* A template, or an issued pass, that changes may need another image: it starts again. */
 static enum err on_row(struct issuance *issuance, const struct write *write, enum creating_kind kind,
                        mono_us now)
 {
@@ -111,7 +111,7 @@ static enum err on_row(struct issuance *issuance, const struct write *write, enu
 	uint32_t          number;
 	if (!issuing_key_read(write->key, &id, &number)) return OK;
 	struct creating *pass = issuance_find(issuance, kind, id, number);
-	if (pass && (write->kind != WRITE_PUT || kind == CREATING_TEMPLATE)) issuance_drop(issuance, pass);
+	if (pass && (write->kind != WRITE_PUT || kind != CREATING_PASS)) issuance_drop(issuance, pass);
 	if (write->kind != WRITE_PUT) return OK;
 	return add(issuance, kind, id, number, kind == CREATING_PASS ? now : (mono_us){0});
 }
@@ -124,6 +124,8 @@ enum err issuance_on_writes(struct issuance *issuance, const struct writes *writ
 		if (write->table == TABLE_ISSUING) err = on_row(issuance, write, CREATING_PASS, now);
 		if (write->table == TABLE_TEMPLATE_IMAGES)
 			err = on_row(issuance, write, CREATING_TEMPLATE, now);
+		if (write->table == TABLE_PASS_PICTURES)
+			err = on_row(issuance, write, CREATING_PICTURES, now);
 	}
 	return err;
 }
@@ -201,14 +203,22 @@ static struct creating *next_rested(struct issuance *issuance, mono_us now)
 	return pass && pass->due.v <= now.v ? pass : NULL;
 }
 
-void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now)
+void issuance_rest(struct issuance *issuance, struct creating *pass, dur_us rest, mono_us now)
 {
-	must(pass->place == CREATING_IN_HAND && pass->kind == CREATING_TEMPLATE);
+	struct creating *behind;
+	must(pass->place == CREATING_IN_HAND && pass->kind != CREATING_PASS);
 	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
 	pass->is_tried = false;
 	pass->place = CREATING_IN_REST;
-	pass->due = mono_after(now, (dur_us){TEMPLATE_REST_S * US_PER_SEC});
-	TAILQ_INSERT_TAIL(&issuance->resting, pass, in_place);
+	pass->due = mono_after(now, rest);
+	TAILQ_FOREACH(behind, &issuance->resting, in_place)
+	{
+		if (behind->due.v > pass->due.v) break;
+	}
+	if (behind)
+		TAILQ_INSERT_BEFORE(behind, pass, in_place);
+	else
+		TAILQ_INSERT_TAIL(&issuance->resting, pass, in_place);
 }
 
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
@@ -275,7 +285,8 @@ enum err issuance_load(struct issuance *issuance, struct view *view, unsigned as
 	issuance->ended_last = &issuance->ended;
 	issuance->next_ask_id = 1;
 	enum err err = load_table(issuance, view, TABLE_ISSUING, CREATING_PASS);
-	return err ? err : load_table(issuance, view, TABLE_TEMPLATE_IMAGES, CREATING_TEMPLATE);
+	if (!err) err = load_table(issuance, view, TABLE_TEMPLATE_IMAGES, CREATING_TEMPLATE);
+	return err ? err : load_table(issuance, view, TABLE_PASS_PICTURES, CREATING_PICTURES);
 }
 
 static void free_ended(struct issuance *issuance)

@@ -6,8 +6,8 @@
 
 #include <sys/queue.h>
 
-/* What the writer keeps in memory of the tables ISSUING and TEMPLATE_IMAGES, built at start and updated with every write:
- * passes being issued, templates with images to fetch, the images, and the requests that wait for passes. An account's passes
+/* What the writer keeps in memory of the tables ISSUING, TEMPLATE_IMAGES and PASS_PICTURES, built at start and updated with every write:
+ * passes being issued, templates and passes with images to fetch, the images, and the requests that wait for passes. An account's passes
  * take turns in order of creation, and accounts take turns. The number of images in progress for an account is limited, so one
  * whose images hang delays only itself. Passes with the same URL share its fetch. Nothing here is needed after the process
  * ends: the next one asks again. The writer thread owns it. Times are real.
@@ -47,8 +47,8 @@ struct fetch {
 	char   url[];
 };
 
-/* A pass with the status `creating`; or a template with images to fetch, which is queued likewise. */
-enum creating_kind { CREATING_PASS, CREATING_TEMPLATE };
+/* A pass with the status `creating`; or a template, or an issued pass, with images to fetch, which is queued likewise. */
+enum creating_kind { CREATING_PASS, CREATING_TEMPLATE, CREATING_PICTURES };
 enum creating_place { CREATING_IN_LINE, CREATING_IN_FETCH, CREATING_IN_HAND, CREATING_IN_REST };
 struct creating {
 	LIST_ENTRY(creating) in_bucket;
@@ -61,7 +61,7 @@ struct creating {
 	struct fetch           *fetch; /* IN_FETCH */
 	const char             *image; /* which image of the pass that is; static */
 	bool                    is_timed, is_tried;
-	unsigned lacks;  /* a template's images that are unobtainable this time: SHAPE_OF_…, or'ed */
+	unsigned lacks;  /* images that are unobtainable this time, but of a new pass: SHAPE_OF_…, or'ed */
 	unsigned logged; /* likewise, those that were logged */
 	mono_us  begun;  /* 0: before this process */
 	mono_us  tried;  /* since when */
@@ -108,19 +108,20 @@ LIST_HEAD(issuing_account_bucket, issuing_account);
 struct issuance {
 	struct creating_bucket        passes[CREATING_BUCKETS];
 	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
-	struct issuing_ring           ring;      /* accounts with a queue, and room for another image */
-	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
-	struct creating_list          resting;   /* templates that failed, until they are retried */
-	struct creating_list          tried;     /* those whose images are being fetched, likewise */
-	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
-	struct fetch_list             fetches[FETCH_STATES]; /* except NEW and AGAIN */
-	struct fetch                 *first_young;           /* ASKED, and not slow yet */
-	unsigned                      asked_max;
-	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
-	unsigned                      pass_count, wait_count;
-	uint64_t                      next_ask_id;
-	struct creation_wait         *ended, **ended_last; /* waits that are over */
-	char                          error[CREATION_ERROR_BYTES_MAX + 1];
+	struct issuing_ring           ring;  /* accounts with a queue, and room for another image */
+	struct creating_list          timed; /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
+	struct creating_list
+	    resting; /* what is no new pass, until it is looked at again; the earliest first */
+	struct creating_list  tried;                 /* those whose images are being fetched, likewise */
+	struct issuing_ring   asking[2];             /* accounts with an image to ask for: sound, doubtful */
+	struct fetch_list     fetches[FETCH_STATES]; /* except NEW and AGAIN */
+	struct fetch         *first_young;           /* ASKED, and not slow yet */
+	unsigned              asked_max;
+	unsigned              asked_count, doubtful_count; /* ASKED; of doubtful accounts */
+	unsigned              pass_count, wait_count;
+	uint64_t              next_ask_id;
+	struct creation_wait *ended, **ended_last; /* waits that are over */
+	char                  error[CREATION_ERROR_BYTES_MAX + 1];
 };
 
 /* Reads the table; earlier waits for these passes are gone. `asked_max`: images asked for at once. Errors: ERR_NO_MEMORY, and
@@ -143,8 +144,8 @@ struct creating    *issuance_next(struct issuance *issuance, mono_us now, const 
 must_check enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image,
                                   struct span url, mono_us now);
 void                issuance_drop(struct issuance *issuance, struct creating *pass);
-/* Call for a template in the caller's hand with unobtainable images: it is tried again after TEMPLATE_REST_S. */
-void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now);
+/* Call for what is in the caller's hand and no new pass: it comes again after a while. */
+void issuance_rest(struct issuance *issuance, struct creating *pass, dur_us rest, mono_us now);
 
 /* The next image to ask the timer for, with its ask_id; it counts as asked then. NULL: none, or enough are asked. */
 struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now);

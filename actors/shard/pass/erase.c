@@ -12,6 +12,7 @@
 #include "schemas/api/pass.h"
 #include "schemas/sha256.h"
 #include "actors/shard/wallet/google.h"
+#include "actors/shard/wallet/new_pictures.h"
 #include "store/image_use.h"
 #include "store/index.h"
 #include "store/keys.h"
@@ -100,6 +101,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	                              .after = &after};
 	if ((err = index_put(request->view, &change))) return err;
 	if ((err = image_uses_move(request->view, account, before.appearance, after.appearance))) return err;
+	if ((err = pictures_forget(request, pass))) return err;
 	if ((err = pass_body_put(request, account, pass->number, &after))) return err;
 	if ((err = mark(request, pass)) || (err = wallet_ended(request, pass, &ending))) return err;
 	if ((err = google_pass_erased(request, pass, before.token))) return err;

@@ -1,6 +1,7 @@
 /* PATCH /v1/passes/{id}: members given are merged, null removes one, a PATCH that changes nothing leaves
  * updated_at where it was. The counter is not written here. */
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/new_pictures.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/pass.h"
 #include "schemas/wallet/edited.h"
@@ -94,8 +95,9 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 		return err;
 	if ((err = image_uses_move(request->view, pass.account, before.appearance, body.appearance)))
 		return err;
+	bool has_looks = !span_equal(before.appearance, body.appearance);
+	if (has_looks && (err = pictures_change(request, &pass, template, &before, &body))) return err;
 	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
-	bool is_seen = !span_equal(before.visible, body.visible) ||
-	               !span_equal(before.appearance, body.appearance);
+	bool is_seen = has_looks || !span_equal(before.visible, body.visible);
 	return note_change(request, &pass, is_seen, field);
 }

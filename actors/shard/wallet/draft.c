@@ -62,7 +62,8 @@ enum err draft_begin(struct request *request, struct draft *draft)
 	enum err err = draft_show(request, draft);
 	if (!err) err = wallet_announce(request, &draft->pass, &draft->shown);
 	if (err) return err;
-	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body,
+	                              draft->pass.number};
 	return draft_kit_find(request, &wish, &draft->kit);
 }
 

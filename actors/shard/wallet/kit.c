@@ -5,6 +5,7 @@
 #include "actors/shard/wallet/pictures.h"
 #include "actors/shard/wallet/signer.h"
 #include "store/image_shape.h"
+#include "store/pass_pictures.h"
 
 #include <stdio.h>
 
@@ -17,10 +18,45 @@ static enum shape strip_of(enum wallet_style style)
 	return style == WALLET_EVENT_TICKET ? SHAPE_EVENT_STRIP_2X : SHAPE_STRIP_2X;
 }
 
-static enum err find_urls(struct request *request, const struct kit_wish *wish, struct picture_urls *urls)
+static enum err is_made(struct request *request, struct span url, bool *made)
+{
+	const struct account_id account = request->account->id;
+	struct image            image;
+	struct shape_due        due;
+	*made = false;
+	enum err err = image_of_url(request->view, account, url, &image);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	err = shape_due_get(request->view, account, image.hash, &due);
+	*made = err == ERR_NOT_FOUND;
+	return *made ? OK : err;
+}
+
+/* Of pictures whose new image is still to be fetched and reduced, the former ones. *row: PASS_PICTURES, with the wanted URLs of
+ * those. */
+static enum err keep_former(struct request *request, uint32_t number, struct span urls[PAGE_IMAGES],
+                            struct pass_pictures *row)
+{
+	bool     made;
+	enum err err = pass_pictures_get(request->view, request->account->id, number, row);
+	if (err) *row = (struct pass_pictures){.is_given_up = false};
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
+		if (!row->wanted[i].size) continue;
+		err = is_made(request, urls[i], &made);
+		if (!err && !made && row->kept[i].size)
+			urls[i] = row->kept[i];
+		else
+			row->wanted[i] = span_of(NULL, 0);
+	}
+	return err;
+}
+
+static enum err find_urls(struct request *request, const struct kit_wish *wish, struct picture_urls *urls,
+                          struct pass_pictures *row)
 {
 	struct span own[PAGE_IMAGES];
 	enum err    err = pass_image_urls(request, wish->template, wish->body, own);
+	if (!err) err = keep_former(request, wish->pass_number, own, row);
 	if (err) return err;
 	*urls = (struct picture_urls){own[PAGE_IMAGE_LOGO], own[PAGE_IMAGE_BANNER], wish->settings->icon};
 	return OK;
@@ -79,10 +115,11 @@ static enum err read_kit(struct request *request, const struct picture_urls *url
 
 enum err draft_kit_find(struct request *request, const struct kit_wish *wish, struct draft_kit *kit)
 {
-	struct picture_urls urls;
-	uint8_t             name[SHA256_BYTES];
-	enum shape          strip = strip_of(wish->settings->style);
-	enum err            err = find_urls(request, wish, &urls);
+	struct picture_urls  urls;
+	uint8_t              name[SHA256_BYTES];
+	enum shape           strip = strip_of(wish->settings->style);
+	struct pass_pictures row;
+	enum err             err = find_urls(request, wish, &urls, &row);
 	*kit = (struct draft_kit){.pictures = {.count = 0}};
 	if (err) return err;
 	if (!request->signer) return read_kit(request, &urls, strip, kit);
@@ -111,11 +148,26 @@ static enum err warn_of(struct request *request, const char *picture, struct spa
 	return OK;
 }
 
+static void warn_of_former(const struct pass_pictures *row, void (*warn)(void *user, const char *text),
+                           void                       *user)
+{
+	static const char *const names[PICTURES] = {"logo", "banner"};
+	char                     text[128];
+	for (unsigned i = 0; i < PICTURES; i++) {
+		if (!row->wanted[i].size) continue;
+		snprintf(text, sizeof text, "The %s is the former one: the new one %s.", names[i],
+		         row->is_given_up ? "could not be fetched" : "is still to be fetched");
+		warn(user, text);
+	}
+}
+
 enum err draft_kit_warn(struct request *request, const struct kit_wish   *wish,
                         void (*warn)(void *user, const char *text), void *user)
 {
-	struct picture_urls urls;
-	enum err            err = find_urls(request, wish, &urls);
+	struct picture_urls  urls;
+	struct pass_pictures row;
+	enum err             err = find_urls(request, wish, &urls, &row);
+	if (!err) warn_of_former(&row, warn, user);
 	if (!err) err = warn_of(request, "logo", urls.logo, warn, user);
 	if (!err) err = warn_of(request, "icon", urls.icon, warn, user);
 	if (!err && urls.banner.size && !strip_of(wish->settings->style))

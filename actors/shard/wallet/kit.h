@@ -16,6 +16,7 @@ struct kit_wish {
 	const struct template *template;
 	const struct wallet_settings *settings;
 	const struct body            *body;
+	uint32_t                      pass_number;
 };
 
 /* On the signer's thread the sums of pictures are kept, so that those of a known kit are not read. */

@@ -38,7 +38,8 @@ static void warn_of_state(const struct request *request, const struct draft *dra
 
 static enum err warn_of_all(struct request *request, const struct draft *draft, struct warnings *warnings)
 {
-	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body,
+	                              draft->pass.number};
 	warn_of_state(request, draft, warnings);
 	enum err err = wallet_pass_warn(&draft->shown, view_arena(request->view), warn, warnings);
 	return err ? err : draft_kit_warn(request, &wish, warn, warnings);
@@ -48,7 +49,8 @@ static enum err warn_of_all(struct request *request, const struct draft *draft, 
 static enum err write_package(struct request *request, const struct draft *draft,
                               const struct package_own *own, struct buffer *out)
 {
-	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body};
+	const struct kit_wish wish = {draft->template, draft->shown.settings, &draft->body,
+	                              draft->pass.number};
 	struct draft_kit      kit;
 	struct buffer         bytes = {0}, between = {0}, behind = {0};
 	struct request        reader = *request;

@@ -1,0 +1,106 @@
+/* Pictures that passes in wallets are given, and PASS_PICTURED, by which the shard notes that they are there.
+ *
+ *   PATCH ─▶ row of PASS_PICTURES ─▶ fetched as images of new passes are ─▶ PASS_PICTURED ─▶ phones are pushed to */
+#include "actors/shard/wallet/new_pictures.h"
+
+#include "actors/shard/wallet/pictures.h"
+#include "schemas/api/pass.h"
+#include "store/image_use.h"
+#include "store/pass_pictures.h"
+
+_Static_assert((int)PICTURES == (int)PAGE_IMAGES && (int)PAGE_IMAGE_LOGO == 0, "a logo, and a banner");
+
+/* Stages the row in place of the one before. `row` or `before` NULL: none. Kept URLs are counted. */
+static enum err replace(struct request *request, uint32_t number, const struct pass_pictures *before,
+                        const struct pass_pictures *row)
+{
+	const struct account_id account = request->account->id;
+	struct span             old[IMAGE_USES] = {{NULL, 0}}, now[IMAGE_USES] = {{NULL, 0}};
+	for (unsigned i = 0; i < PICTURES; i++) {
+		if (before) old[i] = before->kept[i];
+		if (row) now[i] = row->kept[i];
+	}
+	enum err err = image_urls_move(request->view, account, before ? old : NULL, row ? now : NULL);
+	if (err) return err;
+	return row ? pass_pictures_put(request->view, account, number, row)
+	           : pass_pictures_del(request->view, account, number);
+}
+
+static enum err is_there(struct request *request, struct span url, bool *there)
+{
+	struct image image;
+	*there = false;
+	if (!url.size) return OK;
+	enum err err = image_of_url(request->view, request->account->id, url, &image);
+	*there = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* One picture: the URLs before and after the change, and what was kept for it before. */
+struct picture_change {
+	struct span old, new, former;
+};
+
+/* What the row says of it. */
+static enum err keep(struct request *request, const struct picture_change *change, struct span *wanted,
+                     struct span *kept)
+{
+	bool     has_new, has_old;
+	enum err err = is_there(request, change->new, &has_new);
+	if (!err) err = is_there(request, change->old, &has_old);
+	bool wants = !err && !has_new && change->new.size && change->new.size <= URL_BYTES_MAX;
+	*wanted = wants ? change->new : span_of(NULL, 0);
+	*kept = !wants ? span_of(NULL, 0) : has_old ? change->old : change->former;
+	return err;
+}
+
+enum err pictures_change(struct request *request, const struct hot_at *pass, const struct template *template,
+                         const struct body *before, const struct body *after)
+{
+	struct pass_pictures former = {.is_given_up = false}, row = {.begun = request->now};
+	struct span          old[PAGE_IMAGES], new[PAGE_IMAGES];
+	bool                 wanted, is_new = false;
+	enum err             err = pass_pictures_get(request->view, pass->account, pass->number, &former);
+	bool                 has_former = !err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	if ((err = pictures_are_wanted(request, &wanted))) return err;
+	if (!wanted) return has_former ? replace(request, pass->number, &former, NULL) : OK;
+	if ((err = pass_image_urls(request, template, before, old))) return err;
+	if ((err = pass_image_urls(request, template, after, new))) return err;
+	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
+		is_new |= !span_equal(old[i], new[i]);
+		const struct picture_change change = {old[i], new[i], former.kept[i]};
+		err = keep(request, &change, &row.wanted[i], &row.kept[i]);
+	}
+	if (err || !is_new) return err;
+	bool wants = row.wanted[0].size || row.wanted[1].size;
+	if (!wants && !has_former) return OK;
+	return replace(request, pass->number, has_former ? &former : NULL, wants ? &row : NULL);
+}
+
+enum err pictures_forget(struct request *request, const struct hot_at *pass)
+{
+	struct pass_pictures row;
+	enum err             err = pass_pictures_get(request->view, pass->account, pass->number, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return replace(request, pass->number, &row, NULL);
+}
+
+/* The images are there, or could not be fetched: then the former ones stay until the next change. */
+enum err on_PASS_PICTURED(struct request *request, struct outcome *outcome)
+{
+	uint32_t             number = (uint32_t)arg_integer(&request->args[ARG_PASS_PICTURED_number], 0);
+	bool                 failed = arg_boolean(&request->args[ARG_PASS_PICTURED_failed], false);
+	struct pass_pictures row;
+	struct hot_at        pass;
+	(void)outcome;
+	enum err err = pass_pictures_get(request->view, request->account->id, number, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	row.is_given_up = true;
+	if (failed) return pass_pictures_put(request->view, request->account->id, number, &row);
+	err = hot_get(request->view, request->account->id, number, &pass);
+	if (!err) err = replace(request, number, &row, NULL);
+	if (err || pass_is_dead(&pass.now)) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return pass_change(request, &pass, pass.now,
+	                   (struct ledger_row){.what = LEDGER_EDITED, .field = LEDGER_SHOWS_NOTHING});
+}
