@@ -65,9 +65,10 @@ static void on_offered(struct pending *pending, const struct reply *reply)
 
 enum err google_ask_link(struct exchange *exchange, struct call *head, struct span token)
 {
-	head->message = MSG_WALLET_GOOGLE_OFFER;
 	exchange->token = token;
-	return ask(exchange, head, on_offered);
+	/* What only looks whether there is a link is no holder who follows it. */
+	head->message = exchange->without_body ? MSG_WALLET_GOOGLE_LINK : MSG_WALLET_GOOGLE_OFFER;
+	return ask(exchange, head, exchange->without_body ? on_link : on_offered);
 }
 
 /* The callback -------------------------------------------------------------------------------------------- */

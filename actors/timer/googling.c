@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 64 };
+enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 32 };
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
@@ -46,6 +46,7 @@ struct google_work {
 	bool                 may_notify, is_renewed; /* it has had a new access token */
 	bool                 has_made;               /* it has tried to make the class */
 	bool                 makes, has_made_object; /* the object is made, too; it has tried */
+	bool                 has_begun;              /* a call of it has ended */
 };
 LIST_HEAD(google_works, google_work);
 
@@ -176,7 +177,7 @@ static void begin_step(struct google_work *work)
 	if (work->path.failed || work->body.failed)
 		end(work, GOOGLE_AGAIN);
 	else
-		google_call(work->call.access, &work->call);
+		(work->has_begun ? google_call_next : google_call)(work->call.access, &work->call);
 }
 
 static void take_success(struct google_work *work, struct span body)
@@ -186,8 +187,7 @@ static void take_success(struct google_work *work, struct span body)
 	switch (work->step) {
 	case STEP_CLASS:
 	case STEP_CLASS_MADE:
-		google_note_class(work->of->options.google, buffer_span(&work->class_id),
-		                  buffer_span(&work->class));
+		google_note_class(work->call.access, buffer_span(&work->class_id), buffer_span(&work->class));
 		break;
 	case STEP_LIST: break;
 	case STEP_MESSAGE: work->report.message = GOOGLE_MESSAGE_NOTIFIED; break;
@@ -278,6 +278,7 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 static void on_called(struct google_call *call, int status, struct span body, const char *reason)
 {
 	struct google_work *work = (struct google_work *)((char *)call - offsetof(struct google_work, call));
+	work->has_begun = true;
 	if (status >= 200 && status <= 299)
 		take_success(work, body);
 	else
@@ -348,8 +349,8 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	}
 	work->step = work->class.size ? STEP_CLASS : STEP_LIST;
 	bool is_probe = work->report.lease.pass_number == PROBE_PASS;
-	if (!is_probe && google_knows_class(googling->options.google, buffer_span(&work->class_id),
-	                                    buffer_span(&work->class)))
+	if (!is_probe &&
+	    google_knows_class(work->call.access, buffer_span(&work->class_id), buffer_span(&work->class)))
 		next_step(work);
 	else
 		begin_step(work);

@@ -17,6 +17,7 @@ from harness import wait_for
 from wallets import EMAIL, ISSUER
 
 SCOPE = "https://www.googleapis.com/auth/wallet_object.issuer"
+STRANGER = "stranger@example.iam.gserviceaccount.com"  # a service account that the imitation does not know
 EC = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 
 
@@ -55,6 +56,7 @@ class Google:
         self.tokens, self.refuses_tokens, self.notices = 0, False, defaultdict(int)
         self.assertions = []
         self.unsaved = set()  # objects with "hasUsers": false
+        self.says_users = True
         self.root, self.middle = self.pair("root"), self.pair("middle")
         self.serves_keys = True
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"google": self}))
@@ -124,6 +126,8 @@ class Google:
     def exchange(self, form):
         assert form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
         self.assertions.append(form["assertion"][0])
+        if json.loads(from_base64url(form["assertion"][0].split(".")[1]))["iss"] == STRANGER:
+            return 401, {"error": "unauthorized_client"}
         claims = read_jwt(form["assertion"][0], self.public)
         assert claims["iss"] == EMAIL and claims["scope"] == SCOPE and claims["aud"] == "https://oauth2.googleapis.com/token"
         assert claims["exp"] - claims["iat"] <= 3600 and abs(claims["iat"] - time.time()) < 60
@@ -157,7 +161,8 @@ class Google:
                 self.notices[name] += 1
             return 200, {"resource": self.things[kind, name]}
         self.things[kind, name] = {**self.things[kind, name], **body}
-        return 200, {**self.things[kind, name], "hasUsers": name not in self.unsaved}
+        users = {"hasUsers": name not in self.unsaved} if self.says_users else {}
+        return 200, {**self.things[kind, name], **users}
 
 
 class Handler(BaseHTTPRequestHandler):

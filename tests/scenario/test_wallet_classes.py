@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from google import Google
+from google import STRANGER, Google
 from harness import wait_for
 from saved import AtGoogle, at, key  # noqa: F401: fixtures
 from shop import Shop, template_file
@@ -171,3 +171,30 @@ def test_a_rehearsal_without_a_template_asks_for_the_issuers_classes(new_service
     assert printed["ok"] and [call.method for call in google.calls] == ["GET"]
     service.stop()
     google.close()
+
+
+@pytest.mark.slow
+def test_more_classes_than_are_written_in_time_are_written(new_service, tmp_path, key):
+    """The shards share the pace of one service account; what has begun goes first, else all of them start again and again."""
+    google = Google(tmp_path, key)
+    service = new_service(shards=3, options=google.options())
+    shops = [Shop(service, ["balance"] * 20) for _ in range(6)]
+    service.cli("wallet", "google", "put", "--default", "--service-account", service_account(tmp_path, key), "--issuer", ISSUER)
+    wait_for(lambda: len(google.things) == 120, 60, lambda: f"the classes; there are {len(google.things)}")
+    for shop in shops:
+        shop.close()
+    service.stop()
+    google.close()
+
+
+def test_an_account_that_is_renamed_has_new_classes(at):
+    at.service.cli("account", "rename", at.shop.account, "Other")
+    name = at.class_id(at.shop.templates["balance"])
+    wait_for(lambda: at.google.things["loyaltyClass", name]["issuerName"] == "Other", 10, "the name")
+
+
+def test_another_service_account_writes_the_classes_itself(at, tmp_path, key):
+    """It may not be allowed to: that is to be noticed now, though the classes look as they did."""
+    at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=google")
+    put_google(at.shop, service_account(tmp_path, key, "other.json", client_email=STRANGER))
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["state"] == "resting", 10, "the refusal")

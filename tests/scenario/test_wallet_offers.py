@@ -4,11 +4,14 @@ import time
 
 from harness import wait_for
 from hooks import subscribe
+from page import path_of_link
 from saved import at, key  # noqa: F401: fixtures
 from shop import template_file
 
 NOT = 1.0  # seconds after which a call that must not come has not come
 LINK_MAX = 1800
+HOUR, DAY = 3600, 86401
+LONG = "https://images.example/" + "x" * 1500 + ".png"
 
 
 def calls_of_objects(at):
@@ -30,8 +33,7 @@ def test_an_object_that_makes_the_link_too_long_is_made_before(at):
 
 
 def test_a_link_that_is_too_long_without_its_texts_comes_later(at):
-    logo = "https://images.example/" + "x" * 1500 + ".png"
-    file = template_file(pass_template_id=at.shop.templates["balance"], appearance={"logo": logo})
+    file = template_file(pass_template_id=at.shop.templates["balance"], appearance={"logo": LONG})
     at.google.answers["PATCH", "loyaltyClass"].append(503)  # what holds the class up holds the object up
     at.shop.put_template(file)
     made = at.shop.create("ada", "balance")
@@ -52,11 +54,10 @@ def test_an_offered_pass_that_changes_is_asked_for_once_a_day(at):
     at.shop.add("ada", 1)
     time.sleep(NOT)
     assert calls_of_objects(at) == [("PATCH", 404)]
-    at.advance(86400)
-    at.shop.add("ada", 1)
-    wait_for(lambda: calls_of_objects(at) == [("PATCH", 404)] * 2, 10, "the next call")
+    at.advance(DAY)
+    wait_for(lambda: calls_of_objects(at) == [("PATCH", 404)] * 2, 10, "the next call, of the change that waited")
     at.save(made)
-    wait_for(lambda: at.balance_at_google(made) == 3, 10, "the points after the saving")
+    wait_for(lambda: at.balance_at_google(made) == 2, 10, "the points after the saving")
 
 
 def test_a_lost_callback_is_made_up_for(at):
@@ -86,14 +87,14 @@ def made_before(at, pass_id):
 def test_an_object_that_was_made_says_whether_it_is_saved(at):
     made = made_before(at, "ada")
     at.google.unsaved.add(at.id_of(made))
-    at.advance(6)
     at.shop.add("ada", 7)
+    at.advance(DAY)
     wait_for(lambda: at.balance_at_google(made) == 7, 10, "the points in the object")
     wait_for(lambda: at.due() == 0, 10, "nothing to be due")
     assert at.status("ada") == "issued"
     at.google.unsaved.clear()
-    at.advance(6)
     at.shop.add("ada", 1)
+    at.advance(DAY)
     wait_for(lambda: at.status("ada") == "active", 10, "the pass to be active")
 
 
@@ -101,8 +102,8 @@ def test_an_object_that_was_made_ends_with_its_pass(at):
     made, other = made_before(at, "ada"), made_before(at, "eva")
     names = at.id_of(made), at.id_of(other)
     at.google.unsaved.update(names)
-    at.advance(6)
     at.shop.delete("ada")
+    at.advance(DAY)
     wait_for(lambda: at.google.things["loyaltyObject", names[0]]["state"] == "INACTIVE", 10, "the end")
     at.service.cli("pass", "erase", at.shop.account, "eva")
     wait_for(lambda: not at.google.things["loyaltyObject", names[1]].get("textModulesData"), 10, "the texts to go")
@@ -116,3 +117,63 @@ def test_a_link_that_is_followed_again_costs_google_no_call(at):
         at.claims(made)
     time.sleep(NOT)
     assert len(at.google.calls) == count
+
+
+def test_an_object_that_google_refused_is_tried_again_when_its_link_is_followed_later(at):
+    at.shop.put_template(template_file(pass_template_id=at.shop.templates["balance"], appearance={"logo": LONG}))
+    at.google.wait("PATCH", "loyaltyClass")
+    made = at.shop.create("ada", "balance")
+    at.google.answers["PATCH", "loyaltyObject"].append(400)
+    assert at.link(made).status == 503
+    wait_for(lambda: calls_of_objects(at) == [("PATCH", 400)] and at.due() == 0, 10, "the refusal")
+    assert at.link(made).status == 503
+    time.sleep(NOT)
+    assert len(calls_of_objects(at)) == 1, "not at once"
+    at.advance(HOUR + 1)
+    assert at.link(made).status == 503
+    wait_for(lambda: at.link(made).status == 303, 15, "the link")
+
+
+def test_an_object_that_was_deleted_there_is_not_saved_because_it_exists(at):
+    made = at.saved("ada")
+    at.hear(made, "del", ends=61)
+    at.advance(61)
+    wait_for(lambda: at.status("ada") == "removed", 10, "the removal")
+    at.claims(made)
+    at.google.says_users = False
+    count = len(calls_of_objects(at))
+    at.shop.add("ada", 1)
+    at.advance(DAY)
+    wait_for(lambda: len(calls_of_objects(at)) > count and at.due() == 0, 10, "the update")
+    time.sleep(NOT)
+    assert at.status("ada") == "removed"
+
+
+def test_an_erased_pass_is_not_made_there(at):
+    at.google.answers["PATCH", "loyaltyObject"].append(503)
+    made = at.shop.create("ada", "balance", visible={"name": "Ada", "site": "https://a.example/" + "x" * 900})
+    at.claims(made)
+    wait_for(lambda: calls_of_objects(at) == [("PATCH", 503)], 10, "the failure")
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    at.advance(6)
+    wait_for(lambda: len(calls_of_objects(at)) == 2 and at.due() == 0, 10, "the next call")
+    assert calls_of_objects(at)[1] == ("PATCH", 404)
+
+
+def test_what_was_deleted_there_is_blanked_when_it_is_erased(at):
+    made = at.saved("ada")
+    name = at.id_of(made)
+    at.google.things["loyaltyObject", name]["accountName"] = "Ada"
+    at.hear(made, "del", ends=61)
+    at.advance(6)
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    wait_for(lambda: not at.google.things["loyaltyObject", name].get("accountName"), 10, "the name to go")
+    assert at.service.cli("verify")["ok"]
+
+
+def test_a_look_at_the_links_head_is_no_offer(at):
+    made = at.shop.create("ada", "balance", visible={"name": "Ada", "site": "https://a.example/" + "x" * 900})
+    path = path_of_link(made["download_url"]) + "/google"
+    assert at.client.request("HEAD", path).status == 303
+    time.sleep(NOT)
+    assert not at.google.calls

@@ -129,15 +129,19 @@ static void pack_work(const struct request *request, msgpack_packer *pk, size_t 
 {
 	static const enum wallet_due_kind kinds[] = {WALLET_DUE_PUSH, WALLET_DUE_GOOGLE, WALLET_DUE_MESSAGE,
 	                                             WALLET_DUE_REMOVAL};
+	static const enum wallet_due_kind of_google[] = {WALLET_DUE_CLASS, WALLET_DUE_CLASSES,
+	                                                 WALLET_DUE_SAVED};
 	_Static_assert(sizeof kinds / sizeof *kinds == WALLET_DUE_LABELS, "each kind has its label");
 	map_key(pk, status, "wallet_due");
 	msgpack_pack_map(pk, WALLET_DUE_LABELS);
 	for (unsigned i = 0; i < WALLET_DUE_LABELS; i++) {
 		struct due_figures due = due_of(request->facts, kinds[i]);
-		/* Messages to one pass are a kind of their own, as are classes at Google. */
+		/* Messages to one pass are a kind of their own, as is other work of Google's. */
 		if (kinds[i] == WALLET_DUE_MESSAGE)
 			due = both(due, due_of(request->facts, WALLET_DUE_NOTICE));
-		if (kinds[i] == WALLET_DUE_GOOGLE) due = both(due, due_of(request->facts, WALLET_DUE_CLASS));
+		for (unsigned j = 0;
+		     kinds[i] == WALLET_DUE_GOOGLE && j < sizeof of_google / sizeof *of_google; j++)
+			due = both(due, due_of(request->facts, of_google[j]));
 		bool is_due = due.oldest < request->now.v;
 		pack_str(pk, span_str(wallet_due_labels[i]));
 		msgpack_pack_array(pk, 2);

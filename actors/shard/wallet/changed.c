@@ -11,7 +11,8 @@
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
 
-enum err wallet_changes_due(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind)
+static enum err changes_due_at(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind,
+                               wall_us at)
 {
 	struct wallet_due due = {.account = pass->account, .kind = kind, .number = pass->number};
 	enum err          err = wallet_due_get(request->view, &due);
@@ -20,8 +21,13 @@ enum err wallet_changes_due(struct request *request, const struct hot_at *pass, 
 		return wallet_due_put(request->view, &due);
 	}
 	if (err != ERR_NOT_FOUND) return err;
-	due.due = due.since = request->now;
+	due.due = due.since = at;
 	return wallet_due_put(request->view, &due);
+}
+
+enum err wallet_changes_due(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind)
+{
+	return changes_due_at(request, pass, kind, request->now);
 }
 
 static enum err forget_message(struct request *request, const struct hot_at *pass)
@@ -81,9 +87,9 @@ static enum err leave(struct request *request, const struct hot_at *pass, struct
 
 static enum err update_google(struct request *request, const struct hot_at *pass)
 {
-	bool     is_updated;
-	enum err err = google_is_updated(request, pass->account, pass->number, &is_updated);
-	return !err && is_updated ? wallet_changes_due(request, pass, WALLET_DUE_GOOGLE) : err;
+	wall_us  at;
+	enum err err = google_update_at(request, pass->account, pass->number, &at);
+	return err || at.v == INT64_MAX ? err : changes_due_at(request, pass, WALLET_DUE_GOOGLE, at);
 }
 
 enum err wallet_pass_changes(struct request *request, const struct hot_at *pass, struct hot *after)

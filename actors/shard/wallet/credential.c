@@ -203,6 +203,8 @@ enum err on_WALLET_CREDENTIAL_REMOVE(struct request *request, struct outcome *ou
 	int64_t        kind = arg_integer(&request->args[ARG_WALLET_CREDENTIAL_REMOVE_kind], WALLET_APPLE);
 	enum err err = wallet_credential_del_all(request->view, owner_of(request), (enum wallet_kind)kind);
 	if (err == ERR_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+	/* The operator's may serve the account from now on. */
+	if (!err && kind == WALLET_GOOGLE && request->account) err = google_classes_due(request);
 	if (!err) msgpack_pack_map(&pk, 0);
 	return err;
 }

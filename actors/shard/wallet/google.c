@@ -28,13 +28,13 @@ enum err google_is_saved(struct request *request, struct account_id account, uin
 	return err;
 }
 
-enum err google_is_updated(struct request *request, struct account_id account, uint32_t pass_number,
-                           bool *is_updated)
+enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
+                          wall_us *at)
 {
 	struct wallet_google row = {.pass_number = pass_number};
 	enum err             err = find(request, account, &row);
-	bool                 is_quiet = row.state == WALLET_GOOGLE_OFFERED && row.quiet.v > request->now.v;
-	*is_updated = !err && row.state && row.state != WALLET_GOOGLE_GONE && !is_quiet;
+	bool                 is_there = !err && row.state && row.state != WALLET_GOOGLE_GONE;
+	at->v = !is_there ? INT64_MAX : row.quiet.v > request->now.v ? row.quiet.v : request->now.v;
 	return err;
 }
 
@@ -66,7 +66,7 @@ enum err google_pass_erased(struct request *request, const struct hot_at *pass,
 	                            .due = request->now,
 	                            .since = request->now};
 	enum err             err = find(request, pass->account, &row);
-	if (err || !row.state || row.state == WALLET_GOOGLE_GONE) return err;
+	if (err || !row.state) return err; /* what was deleted there is at Google still */
 	memcpy(row.token, token, sizeof row.token);
 	if ((err = wallet_google_row_put(request->view, pass->account, &row))) return err;
 	return wallet_due_put(request->view, &due);

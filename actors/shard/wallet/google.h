@@ -9,9 +9,10 @@
 must_check enum err google_is_saved(struct request *request, struct account_id account, uint32_t pass_number,
                                     bool *is_saved);
 
-/* Does Google get to know of its changes: is it saved there, or offered, so that it may be? */
-must_check enum err google_is_updated(struct request *request, struct account_id account,
-                                      uint32_t pass_number, bool *is_updated);
+/* When Google gets to know of a change: now if it is saved there, perhaps later if it is offered, so that it may be; INT64_MAX:
+ * never. */
+must_check enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
+                                     wall_us *at);
 
 /* Stages that its holder has saved it: its row, and that it is active. Point reads. In google_saved.c. */
 must_check enum err google_pass_saved(struct request *request, const struct hot_at *pass,

@@ -2,7 +2,8 @@
  *
  *   wallet google put ─▶ row CLASSES ─▶ WALLET_CLASSES_STEP, some templates at a time ─▶ rows CLASS ─▶ GOOGLE_LEASE
  *
- * After the operator's default was put the walk goes on from account to account, in the order of the table. */
+ * After the operator's default was put, a row OF_ALL goes from account to account, in the order of the table, and leaves each a row of its
+ * own: an account that cannot be read holds up no other. */
 #include "actors/shard/wallet/google_class.h"
 
 #include "actors/shard/account/account.h"
@@ -26,14 +27,16 @@ static enum err is_served(struct request *request, bool *serves)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* A row that waits, or is leased, covers this change, too. */
 static enum err put_class(struct request *request, uint32_t template, uint8_t flags)
 {
-	struct wallet_due row = {.account = request->account->id,
-	                         .kind = WALLET_DUE_CLASS,
-	                         .number = template,
-	                         .due = request->now,
-	                         .since = request->now,
-	                         .flags = flags};
+	struct wallet_due row = {
+	    .account = request->account->id, .kind = WALLET_DUE_CLASS, .number = template};
+	enum err err = wallet_due_get(request->view, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (!err && (flags || !row.flags)) return OK;
+	if (err) row.due = row.since = request->now;
+	row.flags = flags;
 	return wallet_due_put(request->view, &row);
 }
 
@@ -53,7 +56,8 @@ static enum err put_walk(struct request *request, struct account_id account, uin
 
 enum err google_classes_due(struct request *request)
 {
-	return put_walk(request, request->account->id, WALLET_CLASSES_OF_ONE);
+	bool is_here = wallet_kinds_here(request) & WALLET_BIT(WALLET_GOOGLE);
+	return is_here ? put_walk(request, request->account->id, WALLET_CLASSES_OF_ONE) : OK;
 }
 
 enum err google_classes_first(struct request *request, struct account_id *first)
@@ -88,7 +92,7 @@ static enum err put_some(struct request *request, unsigned count_max, struct wal
 	for (unsigned i = 0; !err && i < count_max && number <= end; i++, number++) {
 		err = account_usable_template(request->account, request->view, number, &template);
 		if (!err) err = put_class(request, number, WALLET_DUE_IS_BULK);
-		if (err == ERR_NOT_FOUND) err = OK; /* deleted */
+		if (err == ERR_NOT_FOUND || err == ERR_DAMAGED) err = OK; /* deleted; or found by verify */
 	}
 	row->position = number <= end ? number : 0;
 	return err;
@@ -106,11 +110,13 @@ enum err on_WALLET_CLASSES_STEP(struct request *request, struct outcome *outcome
 	enum err err = wallet_due_get(request->view, &row);
 	(void)outcome;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if ((err = is_served(request, &serves))) return err;
-	if (row.number == WALLET_CLASSES_OF_ALL && !row.position) {
+	if (row.number == WALLET_CLASSES_OF_ALL) {
 		err = go_on(request, row.account);
 		if (err && err != ERR_NOT_FOUND) return err;
+		if ((err = wallet_due_del(request->view, &row))) return err;
+		return put_walk(request, row.account, WALLET_CLASSES_OF_ONE);
 	}
+	if ((err = is_served(request, &serves))) return err;
 	err = serves ? put_some(request, count, &row) : OK;
 	if (err) return err;
 	return serves && row.position ? wallet_due_put(request->view, &row)

@@ -113,6 +113,7 @@ static enum err pack_job(struct request *request, struct google_batch *batch, st
 {
 	uint8_t bytes[PUSH_LEASE_BYTES];
 	char    class_id[GOOGLE_ID_TEXT] = "", object_id[GOOGLE_ID_TEXT] = "";
+	bool    makes = job->row.state == WALLET_GOOGLE_WANTED && pass_may_be_put(&job->draft.pass.now);
 	random_take(request->random, &lease->token, sizeof lease->token);
 	push_lease_write(lease, bytes);
 	if (job->google.pass)
@@ -134,7 +135,7 @@ static enum err pack_job(struct request *request, struct google_batch *batch, st
 	pack_bin(&pk, buffer_span(&job->said));
 	msgpack_pack_uint32(&pk, job->notification);
 	job->may_notify ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
-	job->row.state == WALLET_GOOGLE_WANTED ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
+	makes ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
 	if (batch->jobs.failed || batch->credentials.failed || job->said.failed) return ERR_NO_MEMORY;
 	batch->job_count++;
 	return OK;
@@ -178,6 +179,7 @@ static enum err render_class(struct request *request, uint32_t number, struct go
 {
 	const struct template *template;
 	const struct wallet_settings *settings;
+	if (!number || number > job->account->templates->count) return ERR_NOT_FOUND;
 	enum err err = account_usable_template(job->account, request->view, number, &template);
 	if (!err)
 		err = account_template_wallet(job->account, request->view, number, &job->draft.room,
@@ -218,7 +220,9 @@ static enum err take_one(struct request *request, struct google_batch *batch, st
 	job->row.pass_number = work->number;
 	if (!err) err = wallet_google_row_get(request->view, work->account, &job->row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (err || job->row.state == WALLET_GOOGLE_GONE) {
+	static const uint8_t none[sizeof job->row.token];
+	bool                 is_erased = memcmp(job->row.token, none, sizeof none) != 0;
+	if (err || (job->row.state == WALLET_GOOGLE_GONE && !is_erased)) {
 		drop_row(batch, work);
 		return OK;
 	}

@@ -210,13 +210,22 @@ static enum err offer(struct request *request, struct draft *draft, struct walle
 	if (!err) err = write_texts(request, draft, &texts);
 	bool is_long = !fits(&texts.claims);
 	free_texts(&texts);
-	bool is_coming = before == WALLET_GOOGLE_WANTED || before == WALLET_GOOGLE_MADE;
-	if (err || (is_same && (is_coming || (before == WALLET_GOOGLE_OFFERED && !is_long)))) return err;
+	if (err || (is_same && before == WALLET_GOOGLE_MADE)) return err;
+	/* Its object may still wait, or have been refused some time ago. */
+	if (is_same && before == WALLET_GOOGLE_WANTED)
+		return row->quiet.v <= request->now.v
+		           ? wallet_changes_due(request, &draft->pass, WALLET_DUE_GOOGLE)
+		           : OK;
+	if (is_same && before == WALLET_GOOGLE_OFFERED && !is_long) return OK;
 	row->state = is_long ? WALLET_GOOGLE_WANTED : WALLET_GOOGLE_OFFERED;
+	/* What was deleted there is at Google still. */
+	if (is_same && before == WALLET_GOOGLE_GONE) row->state = WALLET_GOOGLE_MADE;
 	row->issuer = draft->credential.number;
 	row->quiet.v = 0;
 	err = wallet_google_row_put(request->view, draft->pass.account, row);
-	return !err && is_long ? wallet_changes_due(request, &draft->pass, WALLET_DUE_GOOGLE) : err;
+	return !err && row->state == WALLET_GOOGLE_WANTED
+	           ? wallet_changes_due(request, &draft->pass, WALLET_DUE_GOOGLE)
+	           : err;
 }
 
 /* A pass that gets no link is none to be offered: what is asked next says why. */

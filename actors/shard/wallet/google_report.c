@@ -7,7 +7,7 @@
 #include "schemas/wallet/google_job.h"
 
 /* Google may not show an object yet that its own callback has just named. */
-enum { FRESH_S = 600 };
+enum { FRESH_S = 600, HOUR_S = 3600, ERASED_TRIES = 4 };
 _Static_assert(
     3 * (int)GOOGLE_JOBS_MAX + (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
     "a report writes three rows for each pass, beside the accounts' tallies, and one for each complaint");
@@ -30,19 +30,20 @@ static void note_message(const struct request *request, struct settled *settled)
 	row->notices[WALLET_GOOGLE_NOTICES - 1] = request->now;
 }
 
-/* Google has no object of a pass that was offered: it is asked again by a change in a day's time. */
-static enum err keep_quiet(struct request *request, struct settled *settled)
+/* Google has no object of a pass that was offered, or does not take it: it is asked again later. */
+static enum err keep_quiet(struct request *request, struct settled *settled, int64_t seconds)
 {
-	settled->row.state = WALLET_GOOGLE_OFFERED;
-	settled->row.quiet.v = request->now.v + US_PER_DAY;
 	enum err err = wallet_due_del(request->view, &settled->due);
-	return err ? err : wallet_google_row_put(request->view, settled->pass.account, &settled->row);
+	if (err || settled->row.state == WALLET_GOOGLE_GONE) return err;
+	settled->row.quiet.v = request->now.v + seconds * US_PER_SEC;
+	return wallet_google_row_put(request->view, settled->pass.account, &settled->row);
 }
 
 /* Nobody has saved it, says Google: as if the holder had deleted it. */
 static enum err settle_absent(struct request *request, struct settled *settled)
 {
-	if (settled->row.state != WALLET_GOOGLE_SAVED) return keep_quiet(request, settled);
+	if (settled->row.state == WALLET_GOOGLE_MADE) settled->row.state = WALLET_GOOGLE_OFFERED;
+	if (settled->row.state != WALLET_GOOGLE_SAVED) return keep_quiet(request, settled, 24 * HOUR_S);
 	int64_t real_ms = (request->now.v - atomic_load(&request->facts->clock_offset)) / (US_PER_SEC / 1000);
 	if (real_ms < settled->row.callback_ms + FRESH_S * INT64_C(1000))
 		return settle_again(request, &settled->due);
@@ -66,8 +67,9 @@ static enum err note_offered(struct request *request, struct settled *settled)
 	bool                    is_offered = settled->row.state == WALLET_GOOGLE_OFFERED;
 	if (users == GOOGLE_USERS_SOME || (is_offered && users == GOOGLE_USERS_UNSAID))
 		return wallet_due_put(request->view, &due);
-	if (settled->row.state != WALLET_GOOGLE_WANTED) return OK;
+	if (settled->row.state == WALLET_GOOGLE_GONE) return OK;
 	settled->row.state = WALLET_GOOGLE_MADE;
+	settled->row.quiet.v = request->now.v + US_PER_DAY;
 	return wallet_google_row_put(request->view, settled->pass.account, &settled->row);
 }
 
@@ -97,7 +99,10 @@ static enum err settle_one(struct request *request, struct settled *settled)
 	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
 	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
 	case GOOGLE_ABSENT: return settle_absent(request, settled);
-	default: return wallet_due_del(request->view, &settled->due);
+	default:
+		return settled->row.state == WALLET_GOOGLE_SAVED
+		           ? wallet_due_del(request->view, &settled->due)
+		           : keep_quiet(request, settled, HOUR_S);
 	}
 }
 
@@ -112,17 +117,14 @@ static enum err forget(struct request *request, struct settled *settled)
 static enum err settle_class(struct request *request, struct settled *settled)
 {
 	const struct push_lease *lease = &settled->report->lease;
-	struct account          *account;
-	uint32_t                 look = 0;
-	wall_us                  changed;
+	uint32_t                 look;
 	switch (settled->report->fate) {
 	case GOOGLE_DONE: break;
 	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
 	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
 	default: return wallet_due_del(request->view, &settled->due);
 	}
-	enum err err = account_cached(request->accounts, request->view, lease->account, &account);
-	if (!err) err = account_template_look(account, request->view, lease->pass_number, &look, &changed);
+	enum err err = settle_template_look(request, lease->account, lease->pass_number, &look);
 	if (err && err != ERR_NOT_FOUND) return err;
 	settled->due.tries = 0;
 	return !err && look > lease->look ? settle_renew(request, lease, &settled->due)
@@ -131,11 +133,14 @@ static enum err settle_class(struct request *request, struct settled *settled)
 
 static enum err stage(struct request *request, struct settled *settled)
 {
-	if (settled->due.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
 	enum google_fate fate = settled->report->fate;
-	bool             is_over = fate != GOOGLE_AGAIN && fate != GOOGLE_HELD;
-	return is_over && settled->pass.now.flags & HOT_ERASED ? forget(request, settled)
-	                                                       : settle_one(request, settled);
+	if (settled->due.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
+	if (!(settled->pass.now.flags & HOT_ERASED)) return settle_one(request, settled);
+	if (fate == GOOGLE_HELD) return wallet_due_put(request->view, &settled->due);
+	if (fate != GOOGLE_AGAIN) return forget(request, settled);
+	/* What Google has of the holder must go: it is tried without an end. */
+	if (settled->due.tries > ERASED_TRIES) settled->due.tries = ERASED_TRIES;
+	return settle_again(request, &settled->due);
 }
 
 /* Looks up what a report is of; *is_meant: its lease is still under way. Range reads. */

@@ -29,8 +29,10 @@ enum err wallet_touch_passes(struct request *request, uint32_t template)
 /* Steps ----------------------------------------------------------------------------------------------------- */
 
 /* Passes in wallets, in order. */
+enum { LOOKED_MAX = 256 /* rows of passes that are offered or were deleted, too */ };
 struct walked {
 	unsigned count;
+	uint32_t next; /* the pass with which the next step begins; 0: there is none */
 	struct {
 		uint32_t number;
 		bool     has_phone, is_saved; /* in Apple's wallet, in Google's */
@@ -64,6 +66,14 @@ static bool is_beyond(const struct walked *walked, unsigned count_max, uint32_t 
 	return walked->count > count_max && number > walked->of[count_max].number;
 }
 
+/* What is behind the rows that were looked at is for the next step. */
+static void cut(struct walked *walked, uint32_t number)
+{
+	while (walked->count && walked->of[walked->count - 1].number >= number)
+		walked->count--;
+	walked->next = number;
+}
+
 static enum err walk(struct request *request, uint32_t from, unsigned count_max, struct walked *walked)
 {
 	const struct account_id account = request->account->id;
@@ -75,10 +85,17 @@ static enum err walk(struct request *request, uint32_t from, unsigned count_max,
 		add(walked, count_max, phone.pass_number, true);
 	if (err && err != ERR_NOT_FOUND) return err;
 	err = wallet_google_row_from(request->view, account, &saved);
-	for (; !err && !is_beyond(walked, count_max, saved.pass_number);
-	     err = wallet_google_row_next(request->view, account, &saved))
+	for (unsigned looked = 0; !err && !is_beyond(walked, count_max, saved.pass_number); looked++) {
+		if (looked == LOOKED_MAX) {
+			cut(walked, saved.pass_number);
+			break;
+		}
 		if (saved.state == WALLET_GOOGLE_SAVED) add(walked, count_max, saved.pass_number, false);
-	return err == ERR_NOT_FOUND ? OK : err;
+		err = wallet_google_row_next(request->view, account, &saved);
+	}
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (walked->count > count_max) walked->next = walked->of[count_max].number;
+	return OK;
 }
 
 static enum err put_due(struct request *request, uint32_t number, enum wallet_due_kind kind)
@@ -119,7 +136,7 @@ enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
 		err = push(request, row.number, &walked, i);
 	if (err) return err;
 	outcome->pushed = count;
-	row.position = walked.count > count_max ? walked.of[count_max].number : 0;
+	row.position = walked.next;
 	return row.position ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
 }
 

@@ -282,6 +282,11 @@ void google_call(struct access *access, struct google_call *call)
 	TAILQ_INSERT_TAIL(&access->line, call, in_line);
 }
 
+void google_call_next(struct access *access, struct google_call *call)
+{
+	TAILQ_INSERT_HEAD(&access->line, call, in_line);
+}
+
 static bool begin(struct access *access, struct google_call *call)
 {
 	char              bearer[TOKEN_BYTES_MAX + 32];
@@ -362,18 +367,25 @@ static size_t place_of(struct span id, uint8_t hash[SHA256_BYTES])
 	return ((size_t)hash[0] << 8 | hash[1]) % CLASSES;
 }
 
-bool google_knows_class(const struct google *google, struct span id, struct span json)
+/* Another service account may not be allowed to write it. */
+static void sum_of(const struct access *access, struct span json, uint8_t hash[SHA256_BYTES])
+{
+	const struct span parts[] = {span_of(access->hash, sizeof access->hash), json};
+	sha256_of(parts, 2, hash);
+}
+
+bool google_knows_class(const struct access *access, struct span id, struct span json)
 {
 	uint8_t                  name[SHA256_BYTES], hash[SHA256_BYTES];
-	const struct class_seen *seen = &google->classes[place_of(id, name)];
-	sha256_of(&json, 1, hash);
+	const struct class_seen *seen = &access->google->classes[place_of(id, name)];
+	sum_of(access, json, hash);
 	return !memcmp(seen->id, name, sizeof name) && !memcmp(seen->json, hash, sizeof hash);
 }
 
-void google_note_class(struct google *google, struct span id, struct span json)
+void google_note_class(struct access *access, struct span id, struct span json)
 {
 	uint8_t            name[SHA256_BYTES];
-	struct class_seen *seen = &google->classes[place_of(id, name)];
+	struct class_seen *seen = &access->google->classes[place_of(id, name)];
 	memcpy(seen->id, name, sizeof name);
-	sha256_of(&json, 1, seen->json);
+	sum_of(access, json, seen->json);
 }

@@ -47,10 +47,12 @@ must_check enum err access_open(struct google *google, const struct access_crede
 /* Queues a call. `on_done` gets the status and, of a success, the body; status 0: no answer, as `reason` says; 401
  * with a reason: no access token; CALL_NOT_BEGUN: it waited until its `due`. It comes from egress_turn() or google_turn(). */
 void google_call(struct access *access, struct google_call *call);
+/* The same for the next call of work that has begun: it goes before those that have not. */
+void google_call_next(struct access *access, struct google_call *call);
 
 /* Begins what may begin. Returns how long the loop may sleep at most. */
 dur_us google_turn(struct google *google, mono_us now);
 
-/* Did the class look like that when it was written last? And notes that it does. By a hash, in this process's memory. */
-bool google_knows_class(const struct google *google, struct span id, struct span json);
-void google_note_class(struct google *google, struct span id, struct span json);
+/* Did the class look like that when this account wrote it last? And notes that it does. By a hash, in this process's memory. */
+bool google_knows_class(const struct access *access, struct span id, struct span json);
+void google_note_class(struct access *access, struct span id, struct span json);
