@@ -23,5 +23,9 @@
 /* One file: a shard's tables with what is reserved ahead for them, or a segment, which is smaller. */
 #define NEEDS_FILE_BYTES (UINT64_C(64) << 20)
 
+/* Processes and threads of the user at once: of a shard, and of everything else but the threads of http. */
+#define NEEDS_SHARD_TASKS 12u
+#define NEEDS_FLOOR_TASKS 16u
+
 /* Open files of a process: the need of everything except connections. With a lower limit, connections get half of it. */
 #define NEEDS_DESCRIPTORS DESCRIPTORS_RESERVED

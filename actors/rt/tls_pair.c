@@ -103,6 +103,53 @@ enum err tls_take_key(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 	return good ? OK : refuse(why, pem, "PRIVATE KEY-----", "holds no PEM private key");
 }
 
+/* What one side has written becomes what the other reads. */
+static SSL *side_of(SSL_CTX *tls, BIO *in, BIO *out)
+{
+	SSL *side = SSL_new(tls);
+
+	if (!side) return NULL;
+	BIO_up_ref(in);
+	BIO_up_ref(out);
+	SSL_set_bio(side, in, out);
+	return side;
+}
+
+enum err tls_rehearse(SSL_CTX *tls, char why[TLS_WHY])
+{
+	enum { ROUNDS = 8 };
+	SSL_CTX *client_tls = SSL_CTX_new(TLS_client_method());
+	BIO     *to_server = BIO_new(BIO_s_mem()), *to_client = BIO_new(BIO_s_mem());
+	SSL     *server, *client;
+	bool     good = false;
+
+	must(client_tls && to_server && to_client);
+	server = side_of(tls, to_server, to_client);
+	client = side_of(client_tls, to_client, to_server);
+	must(server && client);
+	SSL_set_accept_state(server);
+	SSL_set_connect_state(client);
+	ERR_clear_error();
+	for (int i = 0; i < ROUNDS && !good; i++) {
+		int ends = (SSL_do_handshake(client) == 1) + (SSL_do_handshake(server) == 1);
+
+		good = ends == 2;
+	}
+	SSL_free(server);
+	SSL_free(client);
+	BIO_free(to_server);
+	BIO_free(to_client);
+	SSL_CTX_free(client_tls);
+	if (!good) {
+		const char *reason = ERR_reason_error_string(ERR_peek_error());
+
+		snprintf(why, TLS_WHY, "has a key with which no client can connect (%s)",
+		         reason ? reason : "the handshake does not end");
+	}
+	ERR_clear_error();
+	return good ? OK : ERR_BAD_OPTION;
+}
+
 static wall_us time_of(const ASN1_TIME *at)
 {
 	struct tm tm = {0};

@@ -12,6 +12,10 @@ must_check enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why
 must_check enum err tls_take_key(SSL_CTX *tls, struct span pem,
                                  char why[TLS_WHY]); /* after its certificate */
 
+/* Can a client that takes any certificate connect with certificate and key? A handshake in memory. Errors: ERR_BAD_OPTION, and
+ * `why`: such as a key on a curve that TLS has no signature for. */
+must_check enum err tls_rehearse(SSL_CTX *tls, char why[TLS_WHY]);
+
 /* The period in which the certificate of `tls` is valid. */
 struct tls_validity {
 	wall_us not_before, not_after;

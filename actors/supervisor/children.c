@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,12 +230,33 @@ static bool open_settings(struct children *children, struct child *child)
 	return child->sent == children->generation;
 }
 
+/* Is the directory with the sockets gone, while the data directory is there? Then no child can be reached, and the next start of
+ * the service makes it. */
+static bool is_run_removed(const char *dir)
+{
+	char        path[PATH_MAX];
+	struct stat st;
+	int         size = snprintf(path, sizeof path, "%s/run", dir);
+
+	if (size < 0 || size >= (int)sizeof path || stat(dir, &st)) return false;
+	return stat(path, &st) && errno == ENOENT;
+}
+
 static void start(struct children *children, struct child *child, mono_us now)
 {
 	struct option_args args;
 	char               index[12];
 	pid_t              pid;
 
+	if (is_run_removed(children->options.data)) {
+		log_fatal("run_removed",
+		          "data=\"%s\" reason=\"the directory run was removed, and with it the sockets: the "
+		          "service "
+		          "ends, and its next start makes them\"",
+		          children->options.data);
+		children_stop(children, now, 1);
+		return;
+	}
 	children->options.supervisor_pid = (int)getpid();
 	pid = open_settings(children, child) ? 0 : -1;
 	arguments(children, child, index, &args);

@@ -73,6 +73,8 @@ static enum err judge_certificate(const struct options *options, SSL_CTX *tls, s
 	if ((err = tls_take_certificate(tls, cert, refusal->reason))) return err;
 	*refusal = (struct files_refusal){"--tls-key", options->tls_key, ""};
 	if ((err = tls_take_key(tls, buffer_span(&files->of[SETTINGS_KEY]), refusal->reason))) return err;
+	*refusal = (struct files_refusal){"--tls-cert", options->tls_cert, ""};
+	if ((err = tls_rehearse(tls, refusal->reason))) return err;
 	struct tls_validity validity = tls_validity(tls);
 	files->has_certificate = true;
 	files->not_before = validity.not_before;

@@ -6,9 +6,12 @@
 #include "schemas/limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -29,13 +32,26 @@ static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint
 	return ERR_UNSUPPORTED;
 }
 
-/* Every process names its sockets by /proc/self/fd. */
+static bool is_readable(const char *path)
+{
+	char    byte;
+	int     fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, &byte, 1);
+
+	if (fd >= 0) close(fd);
+	if (!n) errno = ENODATA;
+	return n == 1;
+}
+
+/* Every process names its sockets by /proc/self/fd, and a shard knows by the boot's id whether its tables are from before it. */
 static enum err look_for_proc(void)
 {
-	if (!access("/proc/self/fd", X_OK)) return OK;
-	log_fatal("no_proc",
-	          "path=/proc/self/fd error=\"%s\" reason=\"/proc must be mounted where the service runs\"",
-	          strerror(errno));
+	static const char self[] = "/proc/self/fd", boot[] = "/proc/sys/kernel/random/boot_id";
+	const char       *missing = access(self, X_OK) ? self : is_readable(boot) ? NULL : boot;
+
+	if (!missing) return OK;
+	log_fatal("no_proc", "path=%s error=\"%s\" reason=\"/proc must be mounted where the service runs\"",
+	          missing, strerror(errno));
 	return ERR_UNSUPPORTED;
 }
 
@@ -60,6 +76,50 @@ enum err means_of_process(void)
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
 	return err;
+}
+
+/* Threads of a trial wait for the lock, and end when they have it. */
+static void *wait_for_end(void *lock)
+{
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+	return NULL;
+}
+
+/* Starts that many threads at once; returns how many there were. */
+static uint32_t try_tasks(uint32_t wanted, pthread_t *threads)
+{
+	enum { STACK_BYTES = 128 << 10 }; /* memory has a limit of its own */
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_attr_t  attributes;
+	uint32_t        count = 0;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_mutex_lock(&lock);
+	while (count < wanted && !pthread_create(&threads[count], &attributes, wait_for_end, &lock))
+		count++;
+	pthread_mutex_unlock(&lock);
+	for (uint32_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	pthread_attr_destroy(&attributes);
+	return count;
+}
+
+enum err means_of_tasks(uint32_t shards, uint32_t http_threads)
+{
+	uint32_t   needed = NEEDS_FLOOR_TASKS + shards * NEEDS_SHARD_TASKS + http_threads;
+	pthread_t *threads = calloc(needed, sizeof *threads);
+	uint32_t   allowed = threads ? try_tasks(needed, threads) : 0;
+
+	free(threads);
+	if (allowed == needed) return OK;
+	log_fatal(
+	    "limit_too_low",
+	    "limit=RLIMIT_NPROC needed=%u allowed=%u reason=\"too few processes and threads may be started: "
+	    "raise ulimit -u, TasksMax= of the unit, or the container's limit of pids\"",
+	    needed, allowed);
+	return ERR_UNSUPPORTED;
 }
 
 /* The file system of `dir`, or of its nearest existing parent. */

@@ -7,6 +7,10 @@
  * inherit them. Errors (logged, with the needed and the actual value): ERR_UNSUPPORTED. */
 must_check enum err means_of_process(void);
 
+/* May as many processes and threads be started as the service has? A container's limit can only be found by trying. Errors (logged):
+ * ERR_UNSUPPORTED. */
+must_check enum err means_of_tasks(uint32_t shards, uint32_t http_threads);
+
 /* Is there disk space for a new data directory of `shards` shards? True if the file system does not report it. Errors
  * (logged): ERR_STORAGE_FULL. */
 must_check enum err means_of_disk(const char *dir, uint32_t shards);

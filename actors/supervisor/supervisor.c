@@ -84,6 +84,7 @@ static enum err settle(struct supervisor *self)
 {
 	struct options *options = &self->options;
 	uint32_t shards = options->shards ? options->shards : policy_shards(sysconf(_SC_NPROCESSORS_ONLN));
+	uint32_t threads = options->http_threads ? options->http_threads : shards;
 	enum err err, opened;
 
 	if ((err = means_of_process()) ||
@@ -93,7 +94,8 @@ static enum err settle(struct supervisor *self)
 	opened = datadir_setup_open(options->data, &self->home);
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
-	if ((err = settle_memory(options, opened ? shards : options->shards))) return err;
+	if (!opened) shards = options->shards;
+	if ((err = settle_memory(options, shards)) || (err = means_of_tasks(shards, threads))) return err;
 	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
 	    (err = listen_open("--admin", options->admin, &self->admin_fd, self->admin)))
 		return err;

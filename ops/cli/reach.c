@@ -73,6 +73,7 @@ static enum cause look_inside(const char *dir, struct reason *reason, char why[V
 	err = datadir_open(dir, &datadir);
 	if (!err && (reason->least = listener_of(&datadir))) cause = CAUSE_SUPERVISOR_SILENT;
 	datadir_close(&datadir);
+	if (err == ERR_NOT_FOUND) return CAUSE_DATA_RUNLESS;
 	if (err != ERR_IO) return cause;
 	reason->wanted = "its identity or its run directory is not readable";
 	return CAUSE_DATA_UNREADABLE;

@@ -12,6 +12,7 @@ import signal
 import socket
 import stat
 import subprocess
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from shop import Shop
 
 SHARDS = 2
 DESCRIPTORS = 256
+NOBODY = 65534
 
 
 def everything(root):
@@ -237,6 +239,31 @@ def test_a_disk_without_room_for_its_files(new_service, small_disk, spare):
     line = refused(service)
     assert f"event=disk_too_few_files data=\"{service.data}\" needed_files={needed} free_files={needed - 1} " in line, line
     assert list(disk.at.iterdir()) == []
+
+
+@pytest.mark.plain
+def test_too_few_processes(place):
+    """The limit does not bind the superuser, so another user starts the service, on a directory of its own."""
+    bound = ["prlimit", "--nproc=20", "setpriv", f"--reuid={NOBODY}", "--clear-groups"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
+        os.chown(home, NOBODY, NOBODY)
+        if subprocess.run([*bound, place.program, "version"], capture_output=True, check=False).returncode:
+            pytest.skip("no other user can run the program here")
+        command = ["serve", "--data", Path(home) / "data", "--shards", "1", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
+        done = subprocess.run([*bound, place.program, *command], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+        assert "event=limit_too_low limit=RLIMIT_NPROC" in done.stderr and "raise ulimit -u, TasksMax=" in done.stderr
+        assert not list(Path(home).iterdir())
+
+
+@pytest.mark.plain  # as the next
+def test_a_host_with_half_of_proc(place):
+    """As systemd's ProcSubset=pid leaves it."""
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount --bind /dev/null /proc/sys/kernel/random/boot_id && exec "$@"', "serve"]
+    if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount here")
+    line = refused(place, [*hidden, *place.command()])
+    assert "event=no_proc path=/proc/sys/kernel/random/boot_id " in line, line
 
 
 @pytest.mark.plain  # the sanitizers read /proc themselves

@@ -1,12 +1,15 @@
 """What the service uses of its host and what it ignores: environment variables and root certificates."""
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from certificates import Authority
 from deliveries import deliveries_of, hooked_shop, options, posts_to, until, until_failed_once
-from harness import wait_for
+from harness import CliError, wait_for
+from patience import PATIENCE
 from hooks import subscribe
 from receiver import Mute, Receiver
 
@@ -25,6 +28,27 @@ def failed(shop, receiver):
     hook = subscribe(shop, receiver.url())
     shop.create()
     return until_failed_once(shop, hook)["detail"]
+
+
+# The data directory
+
+def test_a_directory_for_sockets_that_is_removed(new_service):
+    """The service goes on until a process has to be started. Then it ends, and its next start makes the directory."""
+    service = new_service(shards=1)
+    child = service.pid_of("http")
+    shutil.rmtree(service.data / "run")
+    with service.client() as client:
+        assert client.get("/v1/passes").status == 401
+    with pytest.raises(CliError, match="has no directory run"):
+        service.cli("status")
+    service.expect_log("event=(died child=http-0|run_removed) ")
+    process, service.process = service.process, None
+    os.kill(child, signal.SIGKILL)
+    assert process.wait(timeout=30 * PATIENCE) == 1
+    assert any("event=run_removed " in line for line in service.log_lines())
+    service.start()
+    with service.client() as client:
+        assert client.get("/v1/passes").status == 401
 
 
 # The environment
