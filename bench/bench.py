@@ -147,7 +147,7 @@ class Stampede:
         self.data = f"{directory}/data"
         self.log_path = f"{directory}/serve.log"
         self.options = options
-        self.child, self.target, self.connection = None, None, None
+        self.child, self.target, self.admin, self.connection = None, None, None, None
         self.begin()
         account = self.ask("account", "create", "--name", "bench", *functions)
         self.template_path = f"{directory}/template.json"
@@ -163,7 +163,7 @@ class Stampede:
         self.child, fields = start([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
                                     "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
-        self.target = fields["http"]
+        self.target, self.admin = fields["http"], fields["admin"]
         self.connection, self.called_at = http.client.HTTPConnection(self.target), 0
 
     def ask(self, *words):

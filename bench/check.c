@@ -102,6 +102,11 @@ const char *check_plan(void)
 	plan_init(&plan, &(struct plan_choice){PLAN_SEQUENCE, .first = 5});
 	for (uint64_t want = 5; want < 100; want++)
 		if (plan_next(&plan) != want) return "plan: a sequence has a gap";
+	plan_init(&plan, &(struct plan_choice){PLAN_TURNS, .first = 5, .pass_count = 30, .seed = 2});
+	for (uint64_t i = 0, seen = 0; i < 30; i++) {
+		seen |= UINT64_C(1) << (plan_next(&plan) - 5);
+		if (i == 29 && seen != (1 << 30) - 1) return "plan: turns leave a number out";
+	}
 	if ((wrong = draw(PLAN_UNIFORM, 0, sorted))) return wrong;
 	if (sorted[0] < DRAWS / NAMES * 3 / 4 || sorted[NAMES - 1] > DRAWS / NAMES * 5 / 4)
 		return "plan: uniform numbers are not alike";
@@ -147,6 +152,40 @@ const char *check_pace(void)
 	return pace_is_due(&pace, late) ? "pace: a closed loop sends more than it should" : NULL;
 }
 
+/* The requests of a phone: with an account, and with two words a pass in place of an API key. */
+static const char *check_phone(void)
+{
+	static struct request_form form;
+	char                       bytes[REQUEST_BYTES_MAX];
+	const char *want = "POST /wallet/apple/acc_1/v1/devices/phone120/registrations/pass.example.bench/s1 "
+	                   "HTTP/1.1\r\nHost: h:1\r\nAuthorization: ApplePass tok1\r\n";
+	struct request_subject subject = {"p", {"s0 tok0s1 tok1", 7, 2}, "acc_1", NULL};
+	const char            *body;
+	size_t                 size;
+
+	if (!request_form_make(&form, OP_REGISTER, "h:1", "k", &subject))
+		return "request: a phone's does not fit";
+	size = request_write(&form, &(struct request_about){.number = 120, .index = 1}, bytes);
+	body = memmem(bytes, size, "\r\n\r\n", 4);
+	if (memcmp(bytes, want, strlen(want)) != 0) return "request: not the registration of that phone";
+	if (!body ||
+	    body + 4 + strtoul((char *)memmem(bytes, size, "-Length: ", 9) + 9, NULL, 10) != bytes + size)
+		return "request: Content-Length of a registration is wrong";
+	if (!memmem(body, (size_t)(bytes + size - body), "120\"}", 5))
+		return "request: a phone without a push token";
+	if (request_form_make(&form, OP_CHANGES, "h:1", "k", &subject))
+		return "request: a mark stands for nothing";
+	subject.tag = "t.1";
+	want =
+	    "GET "
+	    "/wallet/apple/acc_1/v1/devices/phone7/registrations/pass.example.bench?passesUpdatedSince=t.1 "
+	    "HTTP/1.1\r\nHost: h:1\r\n\r\n";
+	if (!request_form_make(&form, OP_CHANGES, "h:1", "k", &subject)) return "request: a tag does not fit";
+	size = request_write(&form, &(struct request_about){.number = 7, .key = "x"}, bytes);
+	return size != strlen(want) || memcmp(bytes, want, size) ? "request: not the question of a phone"
+	                                                         : NULL;
+}
+
 const char *check_request(void)
 {
 	static struct request_form form;
@@ -158,7 +197,7 @@ const char *check_request(void)
 	const char *body;
 	size_t      size, length;
 
-	const struct request_subject subject = {"p", name};
+	const struct request_subject subject = {"p", {name, 36, 36}, NULL, NULL};
 	if (!request_form_make(&form, OP_DELTA, "h:1", "k", &subject))
 		return "request: a short one does not fit";
 	size = request_write(&form, &(struct request_about){.number = 120}, bytes);
@@ -178,7 +217,7 @@ const char *check_request(void)
 	want = "POST /v1/passes/p12/rewards/01900000-0000-7000-8000-00000000000b/redeem HTTP/1.1\r\n";
 	if (!request_form_make(&form, OP_REDEEM, "h:1", "k", &subject)) return "request: a name does not fit";
 	request_write(&form, &(struct request_about){.number = 12, .index = 1}, bytes);
-	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : NULL;
+	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : check_phone();
 }
 
 /* Each operation of the mix occurs as often as its row says, equally in all accounts. */
@@ -192,7 +231,7 @@ static const char *check_mix(void)
 	                                    .host = "h:1",
 	                                    .keys = keys,
 	                                    .key_count = COUNT(keys),
-	                                    .subject = {"p", NULL}};
+	                                    .subject = {.id_prefix = "p"}};
 	char                     bytes[REQUEST_BYTES_MAX];
 	enum op                  op;
 	const char              *wrong = script_new(&script, &sources);
@@ -225,7 +264,7 @@ static const char *check_hot(void)
 	                                    .host = "h:1",
 	                                    .keys = keys,
 	                                    .key_count = COUNT(keys),
-	                                    .subject = {"p", NULL},
+	                                    .subject = {.id_prefix = "p"},
 	                                    .hot_percent = HOT_PERCENT};
 	char                     bytes[REQUEST_BYTES_MAX];
 	enum op                  op;
@@ -260,7 +299,7 @@ static const char *draw_accounts(enum plan_ids accounts, uint64_t *sorted)
 	                                 .key_count = ACCOUNTS,
 	                                 .accounts = accounts,
 	                                 .account_theta = 0.99,
-	                                 .subject = {"p", NULL}};
+	                                 .subject = {.id_prefix = "p"}};
 	char                  bytes[REQUEST_BYTES_MAX];
 	enum op               op;
 
@@ -314,7 +353,7 @@ static const char *check_keys(void)
 	                                    .host = "h:1",
 	                                    .keys = keys,
 	                                    .key_count = COUNT(keys),
-	                                    .subject = {"p", NULL}};
+	                                    .subject = {.id_prefix = "p"}};
 	const char              *wrong = script_new(&script, &sources);
 
 	script_free(&script);
@@ -330,7 +369,7 @@ const char *check_script(void)
 	                                    .host = "h:1",
 	                                    .keys = keys,
 	                                    .key_count = COUNT(keys),
-	                                    .subject = {"p", NULL}};
+	                                    .subject = {.id_prefix = "p"}};
 	char                     bytes[REQUEST_BYTES_MAX], want[REQUEST_BYTES_MAX];
 	enum op                  op;
 	const char              *wrong = script_new(&script, &sources);

@@ -309,6 +309,21 @@ class Webhooks(unittest.TestCase):
         self.assertEqual(words[words.index("--connections") + 1], "7")
 
 
+class Wallets(unittest.TestCase):
+    def setUp(self):
+        self.module = program("wallets")
+
+    def test_a_change_is_covered_by_the_first_push_after_it(self):
+        s = 10**9
+        times = {1: [2 * s, 20 * s, 21 * s], 2: [40 * s, 45 * s]}
+        found = self.module.delays_of([(1, 19 * s, int(19.5 * s)), (2, 39 * s, 41 * s), (2, 42 * s, 42 * s)], times)
+        self.assertEqual(found, {"of_request": [1, 1], "of_answer": [0.5, 0], "rested": [3]})
+
+    def test_a_change_without_a_push_fails(self):
+        with self.assertRaisesRegex(bench.Failed, "pass 1 "):
+            self.module.delays_of([(1, 5, 6)], {1: [4]})
+
+
 class Recovery(unittest.TestCase):
     def setUp(self):
         self.module = program("recovery")

@@ -27,8 +27,9 @@ struct conn_target {
 
 struct conn {
 	int             fd;
-	struct ssl_st  *tls; /* NULL: without */
-	enum op         op;  /* of the request in flight */
+	struct ssl_st  *tls;    /* NULL: without */
+	enum op         op;     /* of the request in flight */
+	uint64_t        number; /* and its pass */
 	enum conn_state state;
 	bool            is_waiting; /* is in the ring of free connections */
 	bool            has_head;

@@ -41,6 +41,7 @@ struct driver {
 	uint64_t              timely_count; /* successes between these, whenever they were due */
 	mono_ns               last_answer_at;
 	mono_ns               next_tick_at;
+	FILE                 *trace; /* of --trace, or NULL */
 	int                   epoll_fd;
 	struct conn_target    target;
 	struct conn          *conns;
@@ -115,6 +116,14 @@ static void on_broken(struct driver *driver, struct conn *conn, enum fault fault
 	if (open_again(driver, conn)) driver->result->reconnect_count++;
 }
 
+static void trace(struct driver *driver, const struct conn *conn, mono_ns now)
+{
+	const uint64_t record[] = {conn->number, (uint64_t)conn->meant_at.v, (uint64_t)now.v};
+
+	if (driver->trace && conn->meant_at.v >= driver->measured_from.v)
+		fwrite(record, sizeof(record), 1, driver->trace);
+}
+
 static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 {
 	struct tally       *window = window_of(driver, conn->meant_at);
@@ -129,6 +138,7 @@ static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 	                        now.v < driver->measured_until.v;
 	tally_answer(tally_of(driver, conn->meant_at), status, is_good, times);
 	if (window) tally_answer(window, status, is_good, times);
+	if (is_good) trace(driver, conn, now);
 	if (conn->response.closes)
 		on_broken(driver, conn, FAULT_BROKEN);
 	else
@@ -155,6 +165,7 @@ static void send_due(struct driver *driver, mono_ns now)
 		conn->meant_at = pace_take(&driver->pace, now);
 		conn->sent_at = now;
 		conn->request_bytes = script_next(&driver->script, conn->request, &conn->op);
+		conn->number = driver->script.number;
 		driver->busy_count++;
 		if (conn_begin(conn, driver->epoll_fd) == CONN_BROKE) on_broken(driver, conn, FAULT_BROKEN);
 	}
@@ -338,7 +349,10 @@ static const char *prepare(struct driver *driver)
 	                                .key_count = driver->sources.key_count,
 	                                .accounts = options->accounts,
 	                                .account_theta = options->account_theta,
-	                                .subject = {options->id_prefix, driver->sources.names},
+	                                .subject = {.id_prefix = options->id_prefix,
+	                                            .names = driver->sources.names,
+	                                            .account = options->account,
+	                                            .tag = options->tag},
 	                                .hot_percent = options->hot_percent};
 
 	if (wrong) return wrong;
@@ -348,6 +362,8 @@ static const char *prepare(struct driver *driver)
 		return "--tls has no certificates to believe";
 	if ((wrong = script_new(&driver->script, &script))) return wrong;
 	if (!windows_new(driver)) return "no memory";
+	if (options->trace_path && !(driver->trace = fopen(options->trace_path, "w")))
+		return "--trace cannot be written";
 	if ((wrong = open_all(driver))) return wrong;
 	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default of 50 us would add to every open-loop latency */
 	return NULL;
@@ -363,6 +379,8 @@ bool drive(const struct options *options, struct drive_result *result)
 		fprintf(stderr, "load: %s\n", wrong);
 	else
 		run(&driver);
+	if (driver.trace && fclose(driver.trace) && !wrong)
+		fprintf(stderr, "load: %s\n", wrong = "--trace cannot be written");
 	for (uint32_t i = 0; driver.conns && i < options->connection_count; i++)
 		conn_close(&driver.conns[i]);
 	if (driver.epoll_fd >= 0) close(driver.epoll_fd);

@@ -93,6 +93,12 @@ static bool law_read(const char *text, enum plan_ids *ids, double *theta)
 	return strncmp(text, "zipf:", 5) == 0 && real_read(text + 5, 0.01, 10, theta);
 }
 
+static bool ids_read(const char *text, struct plan_choice *choice)
+{
+	choice->ids = PLAN_TURNS;
+	return strcmp(text, "turns") == 0 || law_read(text, &choice->ids, &choice->theta);
+}
+
 static bool accounts_read(const char *text, struct options *options)
 {
 	options->accounts = PLAN_SEQUENCE;
@@ -131,7 +137,10 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_RATE: return count_read(text, 1, RATE_MAX, &options->rate_per_s);
 	case OPTION_PASSES: return count_read(text, 1, PLAN_PASSES_MAX, &options->choice.pass_count);
 	case OPTION_FIRST: return count_read(text, 0, INT64_MAX, &options->choice.first);
-	case OPTION_IDS: return law_read(text, &options->choice.ids, &options->choice.theta);
+	case OPTION_IDS: return ids_read(text, &options->choice);
+	case OPTION_ACCOUNT: return plain_text(options->account = text, 64, "_");
+	case OPTION_TAG: return plain_text(options->tag = text, 100, "-._");
+	case OPTION_TRACE: return *(options->trace_path = text);
 	case OPTION_NAMES: return *(options->names_path = text);
 	case OPTION_ID_PREFIX: return plain_text(options->id_prefix = text, 64, "-._~");
 	case OPTION_SEED: return count_read(text, 0, UINT64_MAX, &options->choice.seed);
@@ -151,7 +160,9 @@ static const char *what_is_wrong(const struct options *options)
 {
 	if (!options->target || options->op > OP_MIXED) return "--target and --op are needed";
 	if (options->is_open != (options->rate_per_s > 0)) return "--mode open and --rate go together";
-	if (op_has_names(options->op) && !options->names_path) return "this --op needs --names";
+	if (op_has(options->op, '@') && !options->names_path) return "this --op needs --names";
+	if (op_has(options->op, '~') && !options->account) return "this --op needs --account";
+	if (op_has(options->op, '^') && !options->tag) return "this --op needs --tag";
 	if (options->keys_path && options->names_path) return "--names are of one account, --keys of many";
 	if (options->hot_percent && (!options->keys_path || options->op == OP_CREATE))
 		return "--hot is for --keys, and not for create";

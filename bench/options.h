@@ -18,7 +18,8 @@ struct options {
 	const char        *target; /* HOST:PORT as given, also the Host header */
 	const char        *key;
 	const char        *id_prefix;
-	const char        *names_path, *keys_path, *ca_path; /* or NULL */
+	const char        *account, *tag;                                 /* or NULL, likewise */
+	const char        *names_path, *keys_path, *ca_path, *trace_path; /* likewise */
 	enum op            op;
 	struct plan_choice choice;
 	enum plan_ids      accounts;          /* PLAN_SEQUENCE: they take turns */

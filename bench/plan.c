@@ -78,9 +78,16 @@ static void zipf_init(struct plan_zipf *zipf, uint64_t pass_count, double theta)
 	zipf->low = curve_integral(theta, 1.5) - 1;
 	zipf->high = curve_integral(theta, (double)pass_count + 0.5);
 	zipf->surely = 2 - curve_integral_inverse(theta, curve_integral(theta, 2.5) - curve(theta, 2));
-	zipf->stride = (uint64_t)((double)pass_count * 0.618) + 1;
-	while (common_divisor(zipf->stride, pass_count) != 1)
-		zipf->stride++;
+}
+
+/* From a number to the next: without a common divisor, so that each has its turn. */
+static uint64_t stride_of(uint64_t pass_count)
+{
+	uint64_t stride = (uint64_t)((double)pass_count * 0.618) + 1;
+
+	while (common_divisor(stride, pass_count) != 1)
+		stride++;
+	return stride;
 }
 
 void plan_init(struct plan *plan, const struct plan_choice *choice)
@@ -89,6 +96,7 @@ void plan_init(struct plan *plan, const struct plan_choice *choice)
 
 	must(choice->ids == PLAN_SEQUENCE || (pass_count > 0 && pass_count <= PLAN_PASSES_MAX));
 	*plan = (struct plan){.choice = *choice, .random = choice->seed};
+	if (choice->ids == PLAN_ZIPF || choice->ids == PLAN_TURNS) plan->stride = stride_of(pass_count);
 	if (choice->ids == PLAN_ZIPF) zipf_init(&plan->zipf, pass_count, choice->theta);
 }
 
@@ -100,7 +108,10 @@ uint64_t plan_next(struct plan *plan)
 	switch (choice->ids) {
 	case PLAN_SEQUENCE: return choice->first + turn;
 	case PLAN_UNIFORM: return choice->first + ((random_next(plan) >> 32) * choice->pass_count >> 32);
-	case PLAN_ZIPF: return choice->first + zipf_rank(plan) * plan->zipf.stride % choice->pass_count;
+	case PLAN_ZIPF: return choice->first + zipf_rank(plan) * plan->stride % choice->pass_count;
+	case PLAN_TURNS:
+		return choice->first +
+		       (choice->seed + turn) % choice->pass_count * plan->stride % choice->pass_count;
 	}
 	must(!"a way to choose ids without a rule");
 	return 0;

@@ -4,13 +4,17 @@
 
 /* Which pass the next request is about. Pure: the same seed gives the same numbers. Units: numbers of passes, [first, first +
  * pass_count). Errors: none. */
-enum plan_ids { PLAN_SEQUENCE, PLAN_UNIFORM, PLAN_ZIPF };
+enum plan_ids {
+	PLAN_SEQUENCE,
+	PLAN_UNIFORM,
+	PLAN_ZIPF,
+	PLAN_TURNS, /* each once, in a scattered order; then the same again */
+};
 
 #define PLAN_PASSES_MAX UINT32_MAX /* passes; chosen by 32 random bits; the options refuse more */
 
 struct plan_zipf { /* constants of the sampler, see plan.c */
-	double   low, high, surely;
-	uint64_t stride;
+	double low, high, surely;
 };
 
 struct plan_choice {
@@ -25,6 +29,7 @@ struct plan {
 	struct plan_choice choice;
 	uint64_t           random; /* state of the generator */
 	uint64_t           drawn;  /* requests planned so far */
+	uint64_t           stride; /* of PLAN_ZIPF and PLAN_TURNS */
 	struct plan_zipf   zipf;
 };
 

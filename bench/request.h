@@ -5,7 +5,7 @@
 
 /* The operations of ops.def. */
 enum op {
-#define O(name, option, method, path, body, good, also_good) OP_##name,
+#define O(name, option, method, path, authorization, body, good, also_good) OP_##name,
 #include "bench/ops.def"
 	OP_COUNT,
 	OP_MIXED = OP_COUNT, /* not a row, but a choice among some: see script.h */
@@ -17,13 +17,24 @@ bool        op_by_name(const char *name, enum op *op);
 bool        op_is_good(enum op op, int status);
 
 /* The bytes of a request except the pass's number, made once; writing a request is a few copies. Units: bytes. Errors:
- * request_form_make: false: host, key and prefix are too long for REQUEST_BYTES_MAX, or the operation needs names and there
- * are none. */
+ * request_form_make: false: host, key and prefix are too long for REQUEST_BYTES_MAX, or a mark of the operation stands
+ * for nothing. */
 enum {
 	REQUEST_BYTES_MAX = 1024,
-	REQUEST_PIECES_MAX = 3, /* texts between numbers */
+	REQUEST_PIECES_MAX = 4, /* texts between numbers */
+	REQUEST_WORDS_MAX = 2,
 	NUMBER_DIGITS_MAX = 20, /* of a uint64_t */
-	NAME_BYTES = 36,        /* of a UUID */
+};
+
+/* What --names has of pass `first` and the following: a line of one or two words each, all alike. */
+struct request_names {
+	const char *lines; /* adjacent, without their ends; borrowed. NULL: none */
+	uint32_t    line_bytes, word_bytes;
+};
+
+/* Where a word goes in the text, how many numbers come before it, and where it is in its line. */
+struct request_word {
+	uint32_t at, after, from, bytes;
 };
 
 struct request_form {
@@ -33,24 +44,25 @@ struct request_form {
 	uint32_t padded_count;                  /* numbers in the body, padded to their longest with blanks */
 
 	uint32_t key_at, key_after; /* where the API key is in the text, and how many numbers come before */
-	uint32_t key_bytes;
+	uint32_t key_bytes;         /* 0: it has none */
 
-	const char *names;               /* of pass `first` and the following, NAME_BYTES each; borrowed */
-	uint32_t    name_at, name_after; /* where one goes in the text, and how many numbers come before */
-	bool        has_name;
+	struct request_names names;
+	uint32_t             word_count;
+	struct request_word  words[REQUEST_WORDS_MAX];
 };
 
 /* How passes are identified. */
 struct request_subject {
-	const char *id_prefix;
-	const char *names; /* may be NULL */
+	const char          *id_prefix;
+	struct request_names names;
+	const char          *account, *tag; /* may be NULL */
 };
 
 bool request_form_make(struct request_form *form, enum op op, const char *host, const char *key,
                        const struct request_subject *subject);
 
-/* Does the operation need names? */
-bool op_has_names(enum op op);
+/* Has the path of the operation this mark of ops.def? */
+bool op_has(enum op op, char mark);
 
 /* A request about pass `number`, the `index`th of all. `key` replaces the key of the form and has `key_bytes`; NULL: the key
  * of the form. Borrowed for the call. */

@@ -7,7 +7,6 @@
 
 enum {
 	ACCEPTS_PER_EVENT = 16,
-	IDLE_TIMEOUT_MS = 3600 * 1000,
 	LOOP_WAIT_MS_MAX = 1000,
 };
 
@@ -25,7 +24,7 @@ void server_configure(h2o_globalconf_t *config, size_t entity_bytes_max, server_
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0;
-	config->http1.req_timeout = IDLE_TIMEOUT_MS;
+	config->http1.req_timeout = SERVER_IDLE_MS;
 	config->max_request_entity_size = entity_bytes_max;
 	host = h2o_config_register_host(config, h2o_iovec_init(H2O_STRLIT("default")), 65535);
 	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =

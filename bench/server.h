@@ -6,6 +6,8 @@
 
 /* What the servers of this folder do with libh2o: one loop on one listening socket, HTTP/1.1, connections kept for the length
  * of a benchmark, and answers with a length. */
+enum { SERVER_IDLE_MS = 3600 * 1000 }; /* until an idle connection is closed */
+
 struct server {
 	h2o_context_t    context;
 	h2o_accept_ctx_t accept;

@@ -6,21 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line for each pass that may be drawn. */
+enum { LINE_BYTES_MAX = 256 };
+
+/* A line for each pass that may be drawn, all as long as the first. */
 static const char *names_read(struct sources *sources, const struct options *options)
 {
-	uint64_t    count = options->choice.pass_count;
-	FILE       *file = fopen(options->names_path, "r");
-	char        line[NAME_BYTES + 2];
-	const char *wrong = NULL;
+	struct request_names *names = &sources->names;
+	uint64_t              count = options->choice.pass_count;
+	FILE                 *file = fopen(options->names_path, "r");
+	char                  line[LINE_BYTES_MAX];
+	const char           *wrong = NULL;
 
 	if (!file) return "--names cannot be read";
-	if (!(sources->names = calloc(count, NAME_BYTES))) wrong = "no memory";
 	for (uint64_t i = 0; i < count && !wrong; i++) {
-		if (!fgets(line, sizeof(line), file) || line[NAME_BYTES] != '\n')
-			wrong = "--names has fewer lines than there are passes, or others than ids";
-		else
-			memcpy(sources->names + i * NAME_BYTES, line, NAME_BYTES);
+		size_t size = fgets(line, sizeof(line), file) ? strcspn(line, "\n") : 0;
+
+		if (i == 0) {
+			names->line_bytes = (uint32_t)size;
+			names->word_bytes = (uint32_t)strcspn(line, " \n");
+			names->lines = sources->name_lines = calloc(count, size + 1);
+			if (!names->lines) wrong = "no memory";
+		}
+		if (!size || line[size] != '\n' || size != names->line_bytes)
+			wrong = "--names has fewer lines than there are passes, or others than names";
+		if (!wrong) memcpy(sources->name_lines + i * size, line, size);
 	}
 	fclose(file);
 	return wrong;
@@ -63,7 +72,7 @@ const char *sources_read(struct sources *sources, const struct options *options)
 
 void sources_free(struct sources *sources)
 {
-	free(sources->names);
+	free(sources->name_lines);
 	free(sources->key_text);
 	free(sources->keys);
 	*sources = (struct sources){0};

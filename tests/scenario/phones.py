@@ -1,35 +1,16 @@
 """A phone, as far as the web service of Apple's wallet sees one: it registers for passes, asks which have changed, and gives them
-up. The names of a pass are derived as the service derives them, so that no package is needed."""
-import base64
-import hashlib
-import hmac
+up."""
 import os
-import subprocess
 from urllib.parse import quote
 
-from page import path_of_link
+from serials import names_of_tokens, token_of
 
 PASS_TYPE = "pass.example.shop"
-SERIALS, TOKENS = "stampede wallet serial numbers 1", "stampede wallet authentication tokens 1"
-
-
-def derived(master, purpose):
-    """HKDF-SHA256 of 32 bytes without a salt."""
-    extracted = hmac.digest(bytes(32), master, hashlib.sha256)
-    return hmac.digest(extracted, purpose.encode() + b"\x01", hashlib.sha256)
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def names_of(service, link):
     """(serial number, authentication token) of the pass with that download_url."""
-    master = (service.data / "master.key").read_bytes()
-    token = base64.urlsafe_b64decode(path_of_link(link).rsplit("/", 1)[1] + "==")
-    block = subprocess.run(["openssl", "enc", "-aes-256-ecb", "-nopad", "-K", derived(master, SERIALS).hex()], input=token,
-                           check=True, capture_output=True).stdout
-    return base64url(block), base64url(hmac.digest(derived(master, TOKENS), token, hashlib.sha256))
+    return next(names_of_tokens((service.data / "master.key").read_bytes(), token_of(link)))
 
 
 class Held:
