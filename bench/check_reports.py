@@ -37,6 +37,8 @@ RESULTS = {
               ("by id", "stampede ms"), [1, 2]),
     "webhooks": ({"rounds": [{"ceiling": {"per_s": 9}, "stampede": {"per_s": 5, "of_ceiling": 0.6}}],
                   "latency": [{"latency_us": {"p50": 1, "p99": 2}}]}, ("signed deliveries", "of_ceiling"), [0.6]),
+    "wallets": ({"phones": 9, "loyalty": [{"name": "all installed", "samples": [{"of_plain": 0.9}]}], "touch": {
+        "alone": [{"of_request": {"p99": 0.1}}], "beside": [{}]}}, ("deltas, all installed", "of_plain"), [0.9]),
     "neighbour": ({"pairs": {"lists": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]}}, ("lists", "beside, p99 ms"), [4, 8]),
     "profile": ({"profiles": [{"name": "delta", "us": {"nobody": 3.5}}]}, ("delta", "us: nobody"), [3.5]),
 }

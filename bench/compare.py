@@ -36,6 +36,7 @@ BESIDE_NUMBERS = ("requests_per_s", "p50", "p99", "p99_9", "p50_of_quiet", "p99_
 PLACE_NUMBERS = ("tables", "journal", "snapshot_disk", "rss_own")
 WRITE_NUMBERS = ("per_s", "journal_bytes", "handed_bytes", "tables_bytes", "disk_bytes", "syncs", "batch")
 HOOK_NUMBERS = ("per_s", "of_ceiling", "cpu_us")
+LOYALTY_NUMBERS = ("requests_per_s", "of_plain", "cpu_of_plain", "p99", "cpu_us", "drained_s")
 
 
 def of_samples(row, samples, names):
@@ -104,6 +105,19 @@ def of_webhooks(result):
                           ("p50", "p99", "max"))
 
 
+def of_wallets(result):
+    for row in result.get("service", []):
+        yield from of_samples(row["name"], row["samples"], RATE_NUMBERS)
+    for row in result.get("loyalty", []):
+        yield from of_samples(f"deltas, {row['name']}", row["samples"], LOYALTY_NUMBERS)
+    for name, found in {"pushes": result.get("pushes", []), **result.get("touch", {})}.items():
+        yield from of_samples(f"changes, {name}", [one.get("of_request", {}) for one in found], ("p50", "p99", "max"))
+    for name, ends in result.get("starts", {}).items():
+        for end, seconds in ends.items():
+            yield f"starts, {name}", f"{end} s", seconds
+    yield from of_samples("backlog", [result.get("backlog", {})], ("start_s", "per_s", "cpu_shard_us", "cpu_timer_us"))
+
+
 def of_neighbour(result):
     for name, pairs in result["pairs"].items():
         for side, title in enumerate(("alone", "beside")):
@@ -134,6 +148,7 @@ FORMS = {
     "footprint": (lambda result: "writes" in result, of_footprint),
     "lists": (lambda result: "lists" in result, of_lists),
     "webhooks": (lambda result: "latency" in result and "rounds" in result, of_webhooks),
+    "wallets": (lambda result: "phones" in result, of_wallets),
     "neighbour": (lambda result: "pairs" in result, of_neighbour),
     "profile": (lambda result: "profiles" in result, of_profile),
 }

@@ -36,6 +36,9 @@ TABLES = (
     Table(("list",), "lists: {}",
           {"stampede ms": "stampede ms", "beside deltas ms": "beside ms", "PostgreSQL ms": "postgresql ms"}),
     Table(("beside", "alone, median ms"), "neighbour: {}", {"beside, median ms": "beside, median ms"}),
+    Table(("request", "of GET"), "wallets: {}", {**RATE_COLUMNS, "of GET": "of_ceiling"}),
+    Table(("deltas", "drained s"), "wallets: deltas, {}", {"a second": "requests_per_s", "of it without wallets": "of_plain",
+                                                           "processor time of it without": "cpu_of_plain", "p99 us": "p99"}),
     Table(("what",), "webhooks: {}", {"a second": "per_s", "of ceiling": "of_ceiling", "CPU us each": "cpu_us"}),
 )
 
