@@ -2,7 +2,7 @@
 #include "schemas/address.h"
 
 /* Begins a TCP connection to one address. Every connection of the timer is made here, and each address is judged just before
- * its socket is made. */
+ * its socket is made. What is written is sent at once, however small it is. */
 enum dialled {
 	DIAL_BEGUN,     /* *fd is non-blocking, and writable once it is connected or has failed */
 	DIAL_FORBIDDEN, /* the rules do not allow the address */
