@@ -105,14 +105,20 @@ enum err registration_device_get(struct view *view, struct account_id account, c
 	return view_exists(view, TABLE_REGISTRATION_DEVICE, key_span(&key));
 }
 
+enum err registration_renew(struct view *view, struct account_id account, const struct registration *row)
+{
+	struct row_key key = key_of(account, row);
+	uint8_t        value[REGISTRATION_BYTES_MAX];
+	struct span    bytes = span_of(value, registration_write(row, value));
+	return write_put(view_writes(view), TABLE_REGISTRATION, key_span(&key), bytes);
+}
+
 enum err registration_put(struct view *view, struct account_id account, const struct registration *row)
 {
 	struct row_key key = key_of(account, row), by_device = key_by_device(account, row);
-	uint8_t        value[REGISTRATION_BYTES_MAX];
-	struct span    bytes = span_of(value, registration_write(row, value));
 	enum err       err = view_exists(view, TABLE_REGISTRATION, key_span(&key));
 	if (err == ERR_NOT_FOUND) err = tally_registrations(view, account, 1);
-	if (!err) err = write_put(view_writes(view), TABLE_REGISTRATION, key_span(&key), bytes);
+	if (!err) err = registration_renew(view, account, row);
 	return err ? err
 	           : write_put(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device),
 	                       span_of("", 0));

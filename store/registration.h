@@ -30,6 +30,9 @@ must_check enum err registration_put(struct view *view, struct account_id accoun
                                      const struct registration *row);
 must_check enum err registration_del(struct view *view, struct account_id account,
                                      const struct registration *row);
+/* Stages the token and time of one that is there. The row by device has neither, and stays. */
+must_check enum err registration_renew(struct view *view, struct account_id account,
+                                       const struct registration *row);
 
 /* The first registration of row->pass_number; the one after that found last. Range reads. Errors: ERR_NOT_FOUND: no more. */
 must_check enum err registration_first(struct view *view, struct account_id account,

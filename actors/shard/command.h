@@ -133,6 +133,7 @@ struct request {
 	struct phone_logs       **phone_logs;
 	struct work_queue        *work; /* on passes in wallets */
 	struct push_counters     *pushes;
+	uint32_t list_rows_max; /* of a list that the writer tries; beyond it, ERR_PARKED. 0: any number */
 
 	/* For readers only. */
 	struct list_cache *kept; /* the list cache; NULL: none */

@@ -8,6 +8,8 @@
 #include "schemas/api/wallet.h"
 #include "schemas/json.h"
 
+enum { LIST_ROWS_TRIED = 8 }; /* passes of a phone that the writer lists itself */
+
 /* Is this command executed once, even if it is sent several times? */
 static bool happens_once(const struct session *session, const struct call *call)
 {
@@ -243,6 +245,16 @@ static enum err give_to_reader(struct engine *engine, const struct session *sess
 	return err ? err : ERR_PARKED;
 }
 
+/* Most phones have few passes of an account. To list these takes less than to hand the call over and the answer back. */
+static enum err try_list(struct engine *engine, struct request *request, struct outcome *outcome)
+{
+	if (request->call->message != MSG_WALLET_LIST) return ERR_PARKED;
+	request->list_rows_max = LIST_ROWS_TRIED;
+	enum err err = handle(engine, request, outcome);
+	if (err == ERR_PARKED) buffer_clear(&engine->payload);
+	return err;
+}
+
 static enum err run(struct engine *engine, const struct session *session, struct call *call,
                     struct outcome *outcome)
 {
@@ -270,10 +282,11 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	enum err err = enter(engine, session, call, &request, outcome);
 	if (err || (err = check_arguments(session, call, outcome))) return err;
 	enum effect effect = message_row(call->message)->effect;
-	if (effect == EFFECT_SCAN || effect == EFFECT_SIGN)
+	if (effect == EFFECT_SIGN ||
+	    (effect == EFFECT_SCAN && (err = try_list(engine, &request, outcome)) == ERR_PARKED))
 		return give_to_reader(engine, session, call, request.view);
-	if (message_row(call->message)->effect == EFFECT_WRITE &&
-	    !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))
+	if (effect == EFFECT_SCAN) return err;
+	if (effect == EFFECT_WRITE && !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))
 		return ERR_OVERLOADED;
 	if (request.account) request.ledger_last = *account_ledger(&engine->accounts, call->account);
 	if (happens_once(session, call))
@@ -317,7 +330,7 @@ enum err engine_decide_call(struct engine *engine, const struct session *session
 	if (err == ERR_OVERLOADED && call->request_id.size) log_late(call, engine->now);
 	if (!err) err = run(engine, session, call, outcome);
 	/* A write has reserved room for its answer. */
-	if (!err && message_row(call->message)->effect == EFFECT_READ &&
+	if (!err && message_row(call->message)->effect != EFFECT_WRITE &&
 	    !session_fits(session, WINDOW_READ, outcome->payload->size))
 		err = ERR_OVERLOADED;
 	*answer = err;

@@ -37,8 +37,10 @@ static enum err add_pass(struct request *request, uint32_t number, const struct 
 static enum err collect(struct request *request, struct registration *row, const struct wallet_tag *known,
                         struct buffer *tokens)
 {
+	uint32_t rows = 0, rows_max = request->list_rows_max;
 	enum err err = registration_device_first(request->view, request->account->id, row);
 	while (!err && tokens->size < WALLET_LIST_MAX * TOKEN_BYTES) {
+		if (rows_max && rows++ == rows_max) return ERR_PARKED;
 		if ((err = add_pass(request, row->pass_number, known, tokens))) return err;
 		err = registration_device_next(request->view, request->account->id, row);
 	}

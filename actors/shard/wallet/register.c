@@ -92,7 +92,9 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	if ((err = look(request, &row, &phones))) return err;
 	bool is_full = !phones.has_it && phones.count >= REGISTRATIONS_PER_PASS_MAX;
 	if (is_full) err = registration_del(request->view, pass.account, &phones.oldest);
-	if (!err) err = registration_put(request->view, pass.account, &row);
+	if (!err)
+		err = phones.has_it ? registration_renew(request->view, pass.account, &row)
+		                    : registration_put(request->view, pass.account, &row);
 	if (!err) err = note(request, &pass, !phones.count);
 	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
 	return err;
