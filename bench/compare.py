@@ -110,6 +110,8 @@ def of_wallets(result):
         yield from of_samples(row["name"], row["samples"], RATE_NUMBERS)
     for row in result.get("loyalty", []):
         yield from of_samples(f"deltas, {row['name']}", row["samples"], LOYALTY_NUMBERS)
+    for row in result.get("beside", []):
+        yield from of_samples(f"deltas beside changes, {row['name']}", row["samples"], LOYALTY_NUMBERS)
     for name, found in {"pushes": result.get("pushes", []), **result.get("touch", {})}.items():
         yield from of_samples(f"changes, {name}", [one.get("of_request", {}) for one in found], ("p50", "p99", "max"))
     for name, ends in result.get("starts", {}).items():

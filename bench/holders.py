@@ -22,6 +22,7 @@ PASS_TYPE = "pass.example.bench"  # of ops.def
 PAGE = 100  # passes, the most that a list has
 DRAIN_SECONDS_MAX = 1800
 LOOK_SECONDS = 0.2
+READY_LOOK_SECONDS = 0.005
 
 
 class Apns:
@@ -144,5 +145,24 @@ class Holding(Stampede):
         began = time.monotonic()
         self.begin(bench.READY_SECONDS_MAX * 10)
         self.options = base
-        with urllib.request.urlopen(f"http://{self.admin}/readyz", timeout=10):
-            return time.monotonic() - began
+        while not self.is_ready():
+            if time.monotonic() - began > bench.READY_SECONDS_MAX * 10:
+                raise Failed("/readyz does not become 200")
+            time.sleep(READY_LOOK_SECONDS)
+        return time.monotonic() - began
+
+    def is_ready(self):
+        connection = http.client.HTTPConnection(self.admin, timeout=10)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        finally:
+            connection.close()
+
+    def other_account(self, passes):
+        """The API key of a new account of this service, without wallets, with its own passes."""
+        account = self.ask("account", "create", "--name", "other")
+        self.ask("template", "put", account["account_id"], self.template_path)
+        report = bench.load(self.bench_options.build, self, ["--op", "create", "--key", account["api_key"], "--requests", str(passes)])
+        bench.demand(report, "filling another account")
+        return account["api_key"]
