@@ -216,6 +216,7 @@ def test_a_truncated_answer_is_completed_by_tcp_from_each_server(receiver, wide,
     with_tcp.close()
 
 
+@pytest.mark.plain  # DNS has two seconds
 def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver, wide, names):
     """The name server does not answer by TCP. Each account has more names than may use TCP at once, and the twelve together
     almost fill its places."""
@@ -232,6 +233,7 @@ def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver,
     assert {got[host] for host in hanging} == {("dns", "DNS: timeout, the name servers are silent")}
 
 
+@pytest.mark.plain  # likewise
 def test_all_truncated_answers_of_an_account_are_completed(receiver, wide, names):
     """They arrive together, and are more than may use TCP at once."""
     names.serve_tcp()
