@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Between two polls, unless the answer was full: what becomes due meanwhile is leased, pushed and reported together. */
+enum { GATHER_MS = 10 };
 enum { ASK_AGAIN_MS = 200 };
 _Static_assert((int)APNS_PUSH_MS + CALL_DEADLINE_MS + CALL_DEADLINE_GRACE_MS < (int)LEASE_MS,
                "a push is reported before its lease is over");
@@ -71,6 +73,7 @@ struct pushing {
 	struct push_reports    reports;
 	uint32_t               asked_for;
 	bool                   is_polling, is_stopping, is_withdrawn;
+	bool                   is_answered; /* since the last turn, and not in full */
 	mono_us                ask_at, now;
 };
 
@@ -302,9 +305,12 @@ static void on_leases(struct asked *asked, const struct reply *reply)
 	size_t          tokens = 0;
 	pushing->is_polling = false;
 	if (reply->err) pushing->ask_at = mono_after(pushing->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
-	if (!reply->err && push_answer_check(reply->payload, pushing->asked_for, &tokens) &&
-	    !pushing->is_stopping)
-		take_answer(pushing, reply->payload->via.array.ptr, tokens);
+	if (reply->err || !push_answer_check(reply->payload, pushing->asked_for, &tokens) ||
+	    pushing->is_stopping)
+		return;
+	const msgpack_object *answer = reply->payload->via.array.ptr;
+	pushing->is_answered = answer[PUSH_AT_LEASES].via.array.size < pushing->asked_for;
+	take_answer(pushing, answer, tokens);
 }
 
 static void ask_for(struct pushing *pushing, uint32_t count, struct asked *asked)
@@ -333,12 +339,15 @@ static void lease_poll(struct pushing *pushing)
 dur_us pushing_turn(struct pushing *pushing, mono_us now)
 {
 	pushing->now = now;
+	if (pushing->is_answered) pushing->ask_at = mono_after(now, (dur_us){GATHER_MS * US_PER_MS});
+	pushing->is_answered = false;
 	dur_us wait = push_reports_send(&pushing->reports, now, pushing->is_stopping);
 	if (!pushing->is_stopping)
 		lease_poll(pushing);
 	else if (pushing->is_polling && !pushing->is_withdrawn)
 		ask_for(pushing, 0, &pushing->withdrawal);
-	return wait;
+	int64_t rest = mono_since(pushing->ask_at, now).v;
+	return !pushing->is_polling && rest > 0 && rest < wait.v ? (dur_us){rest} : wait;
 }
 
 /* Open, stop and close ------------------------------------------------------------------------------------- */
