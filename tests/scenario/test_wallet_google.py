@@ -116,6 +116,7 @@ def test_callbacks_that_are_not_googles(at):
         at.google.callback(at.id_of(made), "del", ends=90, by=other), at.google.callback(at.id_of(made), "del", ends=-1),
         at.google.callback(at.id_of(made), "del", ends=90, issuer="1"), at.google.callback(at.id_of(made), "eat", ends=90),
         at.google.callback(f"{ISSUER}.AAAAAAAAAAAAAAAAAAAAAA", "del", ends=90),
+        at.google.callback(at.id_of(made).replace(ISSUER, "999"), "del", ends=90),
         {**good, "signedMessage": good["signedMessage"].replace('"del"', '"save"')},
     ]
     for body in bad:

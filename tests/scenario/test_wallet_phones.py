@@ -390,6 +390,7 @@ def test_after_a_removal_phones_keep_their_passes(issuer, options, new_phone):
     assert phone.register(held).status == 201
     issuer.service.cli("wallet", "apple", "remove", issuer.account)
     is_refused(new_phone(issuer).register(held))
+    assert phone.ask().status == 204, "as if none had ever been put"
     with_wallet(issuer, options)
     assert phone.register(held).status == 200 and phone.changed() == {held.serial}
 

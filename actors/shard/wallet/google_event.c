@@ -53,12 +53,15 @@ static enum err judge(struct request *request, struct span keys, struct span bod
 }
 
 /* The pass of an object's id: "{issuer}.{serial number}". Errors: ERR_INVALID_REQUEST: none of the account. */
-static enum err find_pass(struct request *request, struct span object_id, struct hot_at *pass)
+static enum err find_pass(struct request *request, struct span object_id, uint64_t issuer,
+                          struct hot_at *pass)
 {
 	struct body    body;
 	uint8_t        token[WALLET_TOKEN_BYTES];
 	const uint8_t *dot = memchr(object_id.at, '.', object_id.size);
 	if (!dot) return ERR_INVALID_REQUEST;
+	struct span prefix = span_of(object_id.at, (size_t)(dot - object_id.at));
+	if (wallet_number(prefix) != issuer) return ERR_INVALID_REQUEST;
 	struct span serial = span_of(dot + 1, object_id.size - (size_t)(dot + 1 - object_id.at));
 	if (!wallet_serial_read(&request->facts->serials, serial, token)) return ERR_INVALID_REQUEST;
 	enum err err = pass_of_token_bytes(request, token, pass, &body);
@@ -76,7 +79,7 @@ enum err on_WALLET_GOOGLE_CHECK(struct request *request, struct outcome *outcome
 	enum err               err = google_keys_get(request->view, &keys);
 	if (err) return err == ERR_NOT_FOUND ? ERR_OVERLOADED : err;
 	if ((err = judge(request, keys, body, &callback, &issuer))) return err;
-	if ((err = find_pass(request, callback.object_id, &pass))) return err;
+	if ((err = find_pass(request, callback.object_id, issuer, &pass))) return err;
 	put_le32(ticket, pass.number);
 	ticket[AT_EVENT] = (uint8_t)callback.event;
 	put_le64(ticket + AT_ENDS, (uint64_t)callback.ends_ms);

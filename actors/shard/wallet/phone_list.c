@@ -56,10 +56,13 @@ enum err on_WALLET_LIST(struct request *request, struct outcome *outcome)
 	struct buffer         tokens = {0};
 	char                  text[WALLET_TAG_TEXT];
 	msgpack_packer        pk = buffer_packer(outcome->payload);
-	enum err              err = OK;
+	uint64_t              number;
 	registration_device(arg_span(&args[ARG_WALLET_LIST_device]), row.device);
-	if (wallet_is_on(&account->row, WALLET_APPLE) &&
-	    !(err = ledger_last(request->view, account->id, &now.seq))) {
+	/* Of a pass type without a certificate no package can be fetched. */
+	enum err err = phone_credential(request, arg_span(&args[ARG_WALLET_LIST_type]), &number);
+	bool     is_served = !err && wallet_is_on(&account->row, WALLET_APPLE);
+	if (err == ERR_UNAUTHENTICATED) err = OK;
+	if (is_served && !(err = ledger_last(request->view, account->id, &now.seq))) {
 		bool is_known = read_known(&args[ARG_WALLET_LIST_tag], &now, &known);
 		err = collect(request, &row, is_known ? &known : NULL, &tokens);
 	}
