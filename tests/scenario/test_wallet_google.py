@@ -117,6 +117,7 @@ def test_callbacks_that_are_not_googles(at):
         at.google.callback(at.id_of(made), "del", ends=90, issuer="1"), at.google.callback(at.id_of(made), "eat", ends=90),
         at.google.callback(f"{ISSUER}.AAAAAAAAAAAAAAAAAAAAAA", "del", ends=90),
         at.google.callback(at.id_of(made).replace(ISSUER, "999"), "del", ends=90),
+        at.google.callback(at.id_of(made).replace(ISSUER, "999"), "del", ends=90, issuer="999"),
         {**good, "signedMessage": good["signedMessage"].replace('"del"', '"save"')},
     ]
     for body in bad:
@@ -377,3 +378,11 @@ def test_accounts_share_the_operators_pace_and_token(new_service, tmp_path, key)
         shop.close()
     service.stop()
     google.close()
+
+
+def test_a_deletion_is_taken_after_the_service_account_was_removed(at):
+    made = at.saved("ada")
+    at.service.cli("wallet", "google", "remove", at.shop.account)
+    at.hear(made, "del", ends=61)
+    at.advance(61)
+    wait_for(lambda: status(at, "ada") == "removed", 10, "the removal")

@@ -38,52 +38,77 @@ static enum err find_issuer(struct request *request, struct account_id owner,
 	return *issuer || err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* By the credentials that serve the account, also earlier ones: they speak of what was saved with them. */
-static enum err judge(struct request *request, struct span keys, struct span body,
-                      struct google_callback *callback, uint64_t *issuer)
+/* Who is meant, and what it says. */
+struct judged {
+	struct google_callback callback;
+	uint64_t               issuer;
+	bool                   is_removed; /* no credential of that issuer is left */
+};
+
+/* An object's id: "{issuer}.{serial number}". */
+static bool split_id(struct span object_id, struct span *issuer, struct span *serial)
+{
+	const uint8_t *dot = memchr(object_id.at, '.', object_id.size);
+	if (!dot) return false;
+	size_t size = (size_t)(dot - object_id.at);
+	*issuer = span_of(object_id.at, size);
+	*serial = span_of(dot + 1, object_id.size - size - 1);
+	return true;
+}
+
+/* By the credentials that serve the account, also earlier ones: they speak of what was saved with them. What was saved with one that
+ * was removed is deleted, too: then the object's id names the issuer. */
+static enum err judge(struct request *request, struct span keys, struct span body, struct judged *judged)
 {
 	const struct google_judge by = {.roots = keys, .now_ms = request->wall.v / (US_PER_SEC / 1000)};
 	struct google_opened      opened;
+	struct span               named, serial;
 	struct arena             *arena = view_arena(request->view);
 	enum err                  err = google_callback_open(body, &by, arena, &opened);
-	if (!err) err = find_issuer(request, request->account->id, &opened, issuer);
-	if (!err && !*issuer) err = find_issuer(request, wallet_operator, &opened, issuer);
-	if (!err && !*issuer) err = ERR_INVALID_REQUEST;
-	return err ? err : google_callback_message(&opened, by.now_ms, arena, callback);
+	if (!err) err = find_issuer(request, request->account->id, &opened, &judged->issuer);
+	if (!err && !judged->issuer) err = find_issuer(request, wallet_operator, &opened, &judged->issuer);
+	if (!err) err = google_callback_message(&opened, by.now_ms, arena, &judged->callback);
+	if (err || judged->issuer) return err;
+	judged->is_removed = true;
+	if (!split_id(judged->callback.object_id, &named, &serial)) return ERR_INVALID_REQUEST;
+	judged->issuer = wallet_number(named);
+	return google_callback_is_for(&opened, named) ? OK : ERR_INVALID_REQUEST;
 }
 
-/* The pass of an object's id: "{issuer}.{serial number}". Errors: ERR_INVALID_REQUEST: none of the account. */
-static enum err find_pass(struct request *request, struct span object_id, uint64_t issuer,
-                          struct hot_at *pass)
+/* The pass of the object. Errors: ERR_INVALID_REQUEST: none of the account, or of that issuer. */
+static enum err find_pass(struct request *request, const struct judged *judged, struct hot_at *pass)
 {
-	struct body    body;
-	uint8_t        token[WALLET_TOKEN_BYTES];
-	const uint8_t *dot = memchr(object_id.at, '.', object_id.size);
-	if (!dot) return ERR_INVALID_REQUEST;
-	struct span prefix = span_of(object_id.at, (size_t)(dot - object_id.at));
-	if (wallet_number(prefix) != issuer) return ERR_INVALID_REQUEST;
-	struct span serial = span_of(dot + 1, object_id.size - (size_t)(dot + 1 - object_id.at));
+	struct wallet_google row;
+	struct body          body;
+	uint8_t              token[WALLET_TOKEN_BYTES];
+	struct span          named, serial;
+	if (!split_id(judged->callback.object_id, &named, &serial)) return ERR_INVALID_REQUEST;
+	if (wallet_number(named) != judged->issuer) return ERR_INVALID_REQUEST;
 	if (!wallet_serial_read(&request->facts->serials, serial, token)) return ERR_INVALID_REQUEST;
 	enum err err = pass_of_token_bytes(request, token, pass, &body);
-	return err == ERR_RESOURCE_NOT_FOUND ? ERR_INVALID_REQUEST : err;
+	if (err) return err == ERR_RESOURCE_NOT_FOUND ? ERR_INVALID_REQUEST : err;
+	if (!judged->is_removed) return OK;
+	row.pass_number = pass->number;
+	err = wallet_google_row_get(request->view, pass->account, &row);
+	if (err) return err == ERR_NOT_FOUND ? ERR_INVALID_REQUEST : err;
+	return row.issuer == judged->issuer ? OK : ERR_INVALID_REQUEST;
 }
 
 enum err on_WALLET_GOOGLE_CHECK(struct request *request, struct outcome *outcome)
 {
-	uint8_t                ticket[GOOGLE_TICKET_BYTES];
-	struct span            keys, body = arg_span(&request->args[ARG_WALLET_GOOGLE_CHECK_body]);
-	struct google_callback callback;
-	struct hot_at          pass;
-	uint64_t               issuer;
-	msgpack_packer         pk = buffer_packer(outcome->payload);
-	enum err               err = google_keys_get(request->view, &keys);
+	uint8_t        ticket[GOOGLE_TICKET_BYTES];
+	struct span    keys, body = arg_span(&request->args[ARG_WALLET_GOOGLE_CHECK_body]);
+	struct judged  judged = {.issuer = 0};
+	struct hot_at  pass;
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = google_keys_get(request->view, &keys);
 	if (err) return err == ERR_NOT_FOUND ? ERR_OVERLOADED : err;
-	if ((err = judge(request, keys, body, &callback, &issuer))) return err;
-	if ((err = find_pass(request, callback.object_id, issuer, &pass))) return err;
+	if ((err = judge(request, keys, body, &judged))) return err;
+	if ((err = find_pass(request, &judged, &pass))) return err;
 	put_le32(ticket, pass.number);
-	ticket[AT_EVENT] = (uint8_t)callback.event;
-	put_le64(ticket + AT_ENDS, (uint64_t)callback.ends_ms);
-	put_le64(ticket + AT_ISSUER, issuer);
+	ticket[AT_EVENT] = (uint8_t)judged.callback.event;
+	put_le64(ticket + AT_ENDS, (uint64_t)judged.callback.ends_ms);
+	put_le64(ticket + AT_ISSUER, judged.issuer);
 	hash_ticket(request, ticket, ticket + AT_HASH);
 	pack_bin(&pk, span_of(ticket, sizeof ticket));
 	return OK;
