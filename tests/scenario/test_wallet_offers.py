@@ -60,6 +60,20 @@ def test_an_offered_pass_that_changes_is_asked_for_once_a_day(at):
     wait_for(lambda: at.balance_at_google(made) == 2, 10, "the points after the saving")
 
 
+def test_a_saving_ends_the_quiet_of_an_offered_pass(at):
+    made = at.shop.create("ada", "balance")
+    link = at.claims(made)["payload"]
+    at.shop.add("ada", 1)
+    wait_for(lambda: calls_of_objects(at) == [("PATCH", 404)] and at.due() == 0, 10, "the call")
+    at.shop.add("ada", 1)
+    assert at.due() == 1, "it waits for the end of the quiet"
+    at.advance(6)  # the rest after a call
+    at.google.take(link)
+    assert at.balance_at_google(made) == 0
+    at.hear(made, "save")
+    wait_for(lambda: at.balance_at_google(made) == 2, 10, "the points")
+
+
 def test_a_lost_callback_is_made_up_for(at):
     at.shop.set("--webhooks", "on")
     hook = subscribe(at.shop, "https://hooks.example.com/in", ["pass.installed"])
