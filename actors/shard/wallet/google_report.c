@@ -18,6 +18,7 @@ struct settled {
 	struct wallet_google        row;
 	struct hot_at               pass;
 	bool                        has_phones;
+	bool is_behind; /* it, or the template of a class, has changed since the lease */
 };
 
 static void note_message(const struct request *request, struct settled *settled)
@@ -75,15 +76,14 @@ static enum err note_offered(struct request *request, struct settled *settled)
 
 static enum err settle_done(struct request *request, struct settled *settled)
 {
-	bool     behind, is_saved = settled->row.state == WALLET_GOOGLE_SAVED;
+	bool     is_saved = settled->row.state == WALLET_GOOGLE_SAVED;
 	enum err err = OK;
 	if (is_saved && settled->report->users == GOOGLE_USERS_NONE) return settle_absent(request, settled);
 	if (!is_saved) err = note_offered(request, settled);
-	if (!err) err = settle_is_behind(request, &settled->report->lease, &behind);
 	if (err) return err;
 	settled->due.tries = 0;
-	return behind ? settle_renew(request, &settled->report->lease, &settled->due)
-	              : wallet_due_del(request->view, &settled->due);
+	return settled->is_behind ? settle_renew(request, &settled->report->lease, &settled->due)
+	                          : wallet_due_del(request->view, &settled->due);
 }
 
 static enum err settle_one(struct request *request, struct settled *settled)
@@ -113,22 +113,17 @@ static enum err forget(struct request *request, struct settled *settled)
 	return err ? err : wallet_google_row_del(request->view, settled->pass.account, settled->pass.number);
 }
 
-/* Has the template changed since its class was leased? */
 static enum err settle_class(struct request *request, struct settled *settled)
 {
-	const struct push_lease *lease = &settled->report->lease;
-	uint32_t                 look;
 	switch (settled->report->fate) {
 	case GOOGLE_DONE: break;
 	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
 	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
 	default: return wallet_due_del(request->view, &settled->due);
 	}
-	enum err err = settle_template_look(request, lease->account, lease->pass_number, &look);
-	if (err && err != ERR_NOT_FOUND) return err;
 	settled->due.tries = 0;
-	return !err && look > lease->look ? settle_renew(request, lease, &settled->due)
-	                                  : wallet_due_del(request->view, &settled->due);
+	return settled->is_behind ? settle_renew(request, &settled->report->lease, &settled->due)
+	                          : wallet_due_del(request->view, &settled->due);
 }
 
 static enum err stage(struct request *request, struct settled *settled)
@@ -141,6 +136,20 @@ static enum err stage(struct request *request, struct settled *settled)
 	/* What Google has of the holder must go: it is tried without an end. */
 	if (settled->due.tries > ERASED_TRIES) settled->due.tries = ERASED_TRIES;
 	return settle_again(request, &settled->due);
+}
+
+/* Has the template of a class changed since its lease? A deleted one makes no class. */
+static enum err look_up_class(struct request *request, struct settled *settled)
+{
+	const struct push_lease *lease = &settled->report->lease;
+	struct account          *account;
+	uint32_t                 look = 0;
+	wall_us                  changed;
+	enum err err = account_cached(request->accounts, request->view, lease->account, &account);
+	bool     is_one = !err && lease->pass_number && lease->pass_number <= account->templates->count;
+	if (is_one) err = account_template_look(account, request->view, lease->pass_number, &look, &changed);
+	settled->is_behind = !err && look > lease->look;
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Looks up what a report is of; *is_meant: its lease is still under way. Range reads. */
@@ -158,7 +167,7 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	enum err err = wallet_due_get(request->view, &settled->due);
 	if (!err && work->kind == WALLET_DUE_CLASS) {
 		*is_meant = true;
-		return OK;
+		return look_up_class(request, settled);
 	}
 	if (!err) err = wallet_google_row_get(request->view, lease->account, &settled->row);
 	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &settled->pass);
@@ -166,7 +175,8 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	err = registration_first(request->view, lease->account, &phone);
 	settled->has_phones = !err;
 	*is_meant = !err || err == ERR_NOT_FOUND;
-	return *is_meant ? OK : err;
+	if (!*is_meant) return err;
+	return ok ? settle_is_behind(request, lease, &settled->is_behind) : OK;
 }
 
 enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)

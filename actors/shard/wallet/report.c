@@ -105,36 +105,48 @@ static void count(struct request *request, unsigned fate, uint64_t more)
 	atomic_fetch_add_explicit(&request->pushes->fates[fate], more, memory_order_relaxed);
 }
 
-static enum err settle_done(struct request *request, const struct push_lease *lease, wall_us left_until,
-                            struct wallet_due *row)
+/* A report, and whether its pass has changed since the lease. */
+struct settled_push {
+	struct push_report report;
+	bool               is_behind;
+};
+
+/* Before anything is staged. What is no lease any more has not changed. */
+static enum err look_up_push(struct request *request, const uint8_t *bytes, struct settled_push *settled)
 {
-	bool    behind;
-	int64_t late = request->now.v - row->since.v;
-	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
-	enum err err = settle_is_behind(request, lease, &behind);
-	if (err) return err;
-	row->tries = 0;
-	if (!behind && left_until.v) { /* the row keeps its age */
-		row->due = left_until;
-		return wallet_due_put(request->view, row);
-	}
-	if (!behind) return wallet_due_del(request->view, row);
-	return settle_renew(request, lease, row);
+	const struct push_report *report = &settled->report;
+	settled->is_behind = false;
+	if (!push_report_read(bytes, &settled->report)) return ERR_MALFORMED;
+	bool is_done = report->fate == PUSH_DONE && work_leased(request->work, WORK_APPLE, &report->lease);
+	return is_done ? settle_is_behind(request, &report->lease, &settled->is_behind) : OK;
 }
 
-static enum err settle(struct request *request, const struct push_report *report)
+static enum err settle_done(struct request *request, const struct settled_push *settled, wall_us left_until,
+                            struct wallet_due *row)
 {
-	const struct push_lease *lease = &report->lease;
+	int64_t late = request->now.v - row->since.v;
+	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
+	row->tries = 0;
+	if (settled->is_behind) return settle_renew(request, &settled->report.lease, row);
+	if (!left_until.v) return wallet_due_del(request->view, row);
+	row->due = left_until; /* it keeps its age */
+	return wallet_due_put(request->view, row);
+}
+
+static enum err settle(struct request *request, const struct settled_push *settled)
+{
+	const enum push_fate     fate = settled->report.fate;
+	const struct push_lease *lease = &settled->report.lease;
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
-	if (probe_end(&request->work->probes[WORK_APPLE], lease, report->fate == PUSH_DONE)) return OK;
+	if (probe_end(&request->work->probes[WORK_APPLE], lease, fate == PUSH_DONE)) return OK;
 	const struct wallet_work *work = work_leased(request->work, WORK_APPLE, lease);
 	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	count(request, report->fate, 1);
-	switch (report->fate) {
-	case PUSH_DONE: return settle_done(request, lease, work->left_until, &row);
+	count(request, fate, 1);
+	switch (fate) {
+	case PUSH_DONE: return settle_done(request, settled, work->left_until, &row);
 	case PUSH_AGAIN: return settle_again(request, &row);
 	case PUSH_HELD:
 		return wallet_due_put(request->view, &row); /* the next lease finds the credential's rest */
@@ -161,13 +173,15 @@ enum err on_WALLET_REPORT(struct request *request, struct outcome *outcome)
 	const msgpack_object *args = request->args;
 	struct span           reports = arg_span(&args[ARG_WALLET_REPORT_reports]);
 	struct all_gone       gone;
+	struct settled_push   settled[PUSHES_PER_CALL_MAX];
+	unsigned              reported = 0;
 	enum err              err = reports.size % PUSH_REPORT_BYTES ? ERR_MALFORMED : OK;
 	(void)outcome;
 	if (!err) err = take_gone(request, arg_span(&args[ARG_WALLET_REPORT_gone]), &gone);
-	for (size_t at = 0; !err && at < reports.size; at += PUSH_REPORT_BYTES) {
-		struct push_report report;
-		err = push_report_read(reports.at + at, &report) ? settle(request, &report) : ERR_MALFORMED;
-	}
+	for (size_t at = 0; !err && at < reports.size; at += PUSH_REPORT_BYTES)
+		err = look_up_push(request, reports.at + at, &settled[reported++]);
+	for (unsigned i = 0; !err && i < reported; i++)
+		err = settle(request, &settled[i]);
 	for (unsigned i = 0; !err && i < gone.count; i++)
 		err = phone_gives_up(request, &gone.of[i].pass, &gone.of[i].phone, gone.of[i].is_last);
 	if (!err) count(request, PUSH_GONE_COUNT, gone.count);

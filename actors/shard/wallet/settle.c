@@ -2,9 +2,7 @@
 #include "actors/shard/wallet/settle.h"
 
 #include "actors/rt/log.h"
-#include "store/account_row.h"
 #include "store/hot.h"
-#include "store/template_row.h"
 
 /* Until the next try, in seconds, by the tries that have failed. After the last one the next change starts a new row: phones look by
  * themselves about once a day. */
@@ -12,25 +10,15 @@ static const int waits_s[] = {5, 30, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600};
 enum { TRIES_MAX = 1 + sizeof waits_s / sizeof *waits_s };
 enum { REST_FIRST_S = 60, REST_MOST_S = 3600 };
 
-/* Has the pass changed since it was leased? */
-enum err settle_template_look(struct request *request, struct account_id account, uint32_t template,
-                              uint32_t *look)
-{
-	struct account_row  row;
-	struct template_row file;
-	enum err            err = account_row_get(request->view, account, &row);
-	*look = 0;
-	if (!err) err = template_row_get(request->view, account, template, &file);
-	if (!err) *look = row.name_look > file.look ? row.name_look : file.look;
-	return err;
-}
-
 enum err settle_is_behind(struct request *request, const struct push_lease *lease, bool *behind)
 {
-	struct hot_at pass;
-	uint32_t      look;
-	enum err      err = hot_get(request->view, lease->account, lease->pass_number, &pass);
-	if (!err) err = settle_template_look(request, lease->account, pass.now.template, &look);
+	struct account *account;
+	struct hot_at   pass;
+	uint32_t        look;
+	wall_us         changed;
+	enum err        err = account_cached(request->accounts, request->view, lease->account, &account);
+	if (!err) err = hot_get(request->view, lease->account, lease->pass_number, &pass);
+	if (!err) err = account_template_look(account, request->view, pass.now.template, &look, &changed);
 	*behind = !err && (pass.now.ledger_head > lease->head || look > lease->look);
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }

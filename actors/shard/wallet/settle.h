@@ -5,12 +5,7 @@
 
 /* What reports on pushes to Apple and on calls of Google have in common. Errors: as view.h. */
 
-/* The look of a template, as it counts for its passes: account_template_look(). Point reads, since other writes were staged. Errors:
- * ERR_NOT_FOUND: it was deleted. */
-must_check enum err settle_template_look(struct request *request, struct account_id account,
-                                         uint32_t template, uint32_t               *look);
-
-/* Has the pass changed since it was leased? Point reads. */
+/* Has the pass changed since it was leased? A range read: before anything is staged. */
 must_check enum err settle_is_behind(struct request *request, const struct push_lease *lease, bool *behind);
 
 /* Stages that the row's work is to be done at once again, because the pass has changed since its lease; or later, because it
