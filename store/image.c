@@ -63,6 +63,18 @@ enum err image_of_url(struct view *view, struct account_id account, struct span 
 	return err ? err : image_read(value, image);
 }
 
+enum err shapes_are_made(struct view *view, struct account_id account, struct span url, bool *made)
+{
+	struct image     image;
+	struct shape_due due;
+	*made = false;
+	enum err err = image_of_url(view, account, url, &image);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	err = shape_due_get(view, account, image.hash, &due);
+	*made = err == ERR_NOT_FOUND;
+	return *made ? OK : err;
+}
+
 /* Makes the row of a URL refer to another image, or to none (NULL). */
 static enum err move_bytes(struct view *view, struct account_id account, const struct row_key *key,
                            const uint8_t *hash)

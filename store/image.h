@@ -25,6 +25,10 @@ struct image {
 must_check enum err image_of_url(struct view *view, struct account_id account, struct span url,
                                  struct image *image);
 
+/* Is the image of this URL there, and none of its shapes wanted any more? */
+must_check enum err shapes_are_made(struct view *view, struct account_id account, struct span url,
+                                    bool *made);
+
 /* Appends an image's bytes, a PNG, to `out`, and verifies size and hash. Errors: ERR_NOT_FOUND (incomplete, or not
  * that image). */
 must_check enum err image_bytes(struct view *view, struct account_id account, const struct image *image,

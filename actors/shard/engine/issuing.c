@@ -1,6 +1,7 @@
-/* Passes and templates whose images must be fetched, and passes in wallets whose new ones must be, as part of the writer's turn: requests to the timer, their results, and
- * the calls that wait. Nothing is tried, and no retry time runs, while the issuer is down or paused or the disk is nearly
- * full. The same holds under --no-deliveries: passes with images stay `creating` until the service runs without that option. */
+/* Passes and templates whose images must be fetched, and passes in wallets that were given new ones, as part of the writer's
+ * turn: requests to the timer, their results, and the calls that wait. Nothing is tried, and no retry time runs, while the
+ * issuer is down or paused or the disk is nearly full. The same holds under --no-deliveries: passes with images stay `creating`
+ * until the service runs without that option. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
@@ -9,7 +10,7 @@
 #include "schemas/api/pass.h"
 #include "schemas/api/template.h"
 #include "schemas/wallet/shape.h"
-#include "store/image_shape.h"
+#include "store/image.h"
 #include "store/pass_pictures.h"
 
 #include <stdlib.h>
@@ -155,18 +156,12 @@ static enum err end_pictures(struct engine *engine, struct creating *pass, bool 
 static enum err are_made(struct view *view, struct account_id account, const struct issuing *wanted,
                          bool *made)
 {
-	const struct span urls[] = {wanted->logo, wanted->banner};
-	struct image      image;
-	struct shape_due  due;
-	*made = true;
-	for (unsigned i = 0; i < sizeof urls / sizeof *urls; i++) {
-		if (!urls[i].size) continue;
-		enum err err = image_of_url(view, account, urls[i], &image);
-		if (!err) err = shape_due_get(view, account, image.hash, &due);
-		*made &= err == ERR_NOT_FOUND;
-		if (err && err != ERR_NOT_FOUND) return err;
-	}
-	return OK;
+	bool     has_logo = true, has_banner = true;
+	enum err err = OK;
+	if (wanted->logo.size) err = shapes_are_made(view, account, wanted->logo, &has_logo);
+	if (!err && wanted->banner.size) err = shapes_are_made(view, account, wanted->banner, &has_banner);
+	*made = has_logo && has_banner;
+	return err;
 }
 
 static enum err look_at_pictures(struct engine *engine, struct creating *pass, const char *error)

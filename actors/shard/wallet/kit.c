@@ -4,6 +4,7 @@
 
 #include "actors/shard/wallet/pictures.h"
 #include "actors/shard/wallet/signer.h"
+#include "store/image.h"
 #include "store/image_shape.h"
 #include "store/pass_pictures.h"
 
@@ -18,19 +19,6 @@ static enum shape strip_of(enum wallet_style style)
 	return style == WALLET_EVENT_TICKET ? SHAPE_EVENT_STRIP_2X : SHAPE_STRIP_2X;
 }
 
-static enum err is_made(struct request *request, struct span url, bool *made)
-{
-	const struct account_id account = request->account->id;
-	struct image            image;
-	struct shape_due        due;
-	*made = false;
-	enum err err = image_of_url(request->view, account, url, &image);
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	err = shape_due_get(request->view, account, image.hash, &due);
-	*made = err == ERR_NOT_FOUND;
-	return *made ? OK : err;
-}
-
 /* Of pictures whose new image is still to be fetched and reduced, the former ones. *row: PASS_PICTURES, with the wanted URLs of
  * those. */
 static enum err keep_former(struct request *request, uint32_t number, struct span urls[PAGE_IMAGES],
@@ -42,7 +30,7 @@ static enum err keep_former(struct request *request, uint32_t number, struct spa
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
 		if (!row->wanted[i].size) continue;
-		err = is_made(request, urls[i], &made);
+		err = shapes_are_made(request->view, request->account->id, urls[i], &made);
 		if (!err && !made && row->kept[i].size)
 			urls[i] = row->kept[i];
 		else
