@@ -2,7 +2,6 @@
 import base64
 import copy
 import json
-import os
 import socket
 import stat
 import subprocess
@@ -11,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from apple import EC, AppleChain
+from checkers import node_environment
 from client import Client
 from harness import ROOT, CliError, wait_for
 from images import Gallery, body_with, options
@@ -369,10 +369,7 @@ def test_a_preview_without_a_certificate(new_shop, service, tmp_path):
 @pytest.fixture(scope="session")
 def generator():
     """Makes passes again, and reports on each."""
-    found = subprocess.run([ROOT / "ops" / "passkit"], capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip(f"no generator: {found.stderr}")
-    env = {**os.environ, "NODE_PATH": found.stdout.strip() + "/node_modules"}
+    env = node_environment("passkit")
 
     def run(passes, got, chain):
         question = {"passes": passes,

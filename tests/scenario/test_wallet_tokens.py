@@ -2,13 +2,14 @@
 access tokens, and the link by which a pass is saved."""
 import base64
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from certificates import openssl
+from checkers import node_environment
 from google import SCOPE, Google
+from harness import ROOT
 from installed import Setting, apns, apple, credential, options  # noqa: F401: fixtures
 from page import path_of_link
 from phones import names_of
@@ -16,7 +17,6 @@ from shop import Shop
 from wallets import EMAIL, ISSUER, TEAM, put_google
 from wallets import google as service_account
 
-ROOT = Path(__file__).resolve().parents[2]
 SAVE = "https://pay.google.com/gp/v/save/"
 KEY_ID = "KEY1234567"
 
@@ -24,10 +24,7 @@ KEY_ID = "KEY1234567"
 @pytest.fixture(scope="session")
 def checker():
     """Judges questions: (token, file of the public key, algorithm, claims)."""
-    found = subprocess.run([ROOT / "ops" / "jose"], capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip(f"no checker: {found.stderr}")
-    env = {**os.environ, "NODE_PATH": found.stdout.strip() + "/node_modules"}
+    env = node_environment("jose")
 
     def run(*questions):
         asked = [{"token": token, "key": Path(key).read_text(), "algorithm": algorithm, "claims": claims}
