@@ -66,7 +66,7 @@ static void on_offered(struct pending *pending, const struct reply *reply)
 enum err google_ask_link(struct exchange *exchange, struct call *head, struct span token)
 {
 	exchange->token = token;
-	/* What only looks whether there is a link is no holder who follows it. */
+	/* A HEAD request is no holder who follows the link. */
 	head->message = exchange->without_body ? MSG_WALLET_GOOGLE_LINK : MSG_WALLET_GOOGLE_OFFER;
 	return ask(exchange, head, exchange->without_body ? on_link : on_offered);
 }

@@ -249,11 +249,11 @@ static void start(struct children *children, struct child *child, mono_us now)
 	pid_t              pid;
 
 	if (is_run_removed(children->options.data)) {
-		log_fatal("run_removed",
-		          "data=\"%s\" reason=\"the directory run was removed, and with it the sockets: the "
-		          "service "
-		          "ends, and its next start makes them\"",
-		          children->options.data);
+		log_fatal(
+		    "run_removed",
+		    "data=\"%s\" reason=\"the directory run was removed, with the sockets: the service ends, "
+		    "and its next start makes them\"",
+		    children->options.data);
 		children_stop(children, now, 1);
 		return;
 	}

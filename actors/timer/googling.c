@@ -176,8 +176,10 @@ static void begin_step(struct google_work *work)
 	}
 	if (work->path.failed || work->body.failed)
 		end(work, GOOGLE_AGAIN);
+	else if (work->has_begun)
+		google_call_next(work->call.access, &work->call);
 	else
-		(work->has_begun ? google_call_next : google_call)(work->call.access, &work->call);
+		google_call(work->call.access, &work->call);
 }
 
 static void take_success(struct google_work *work, struct span body)

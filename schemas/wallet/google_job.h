@@ -11,9 +11,9 @@
  *   is_doubtful: something was said of it that a success ends
  *   job: GOOGLE_JOB_ITEMS items: lease bin PUSH_LEASE_BYTES, index of its credential, kind ("loyalty" or "generic"), id of the class,
  *   the class as JSON, id of the object, the object as JSON, all bin; message bin: members of its JSON object, size 0: none; number
- *   of its notification; may it be shown with a notice? is the object made if Google has it not? A job without an object is of the class alone. One of `wallet check` (its
- *   lease is of PROBE_PASS) writes the class in any case; without a class it lists those of the issuer that is named in place of
- *   its id.
+ *   of its notification; may it be shown with a notice? is the object made if Google has it not?
+ *   A job without an object is of the class alone. One of `wallet check` (its lease is of PROBE_PASS) writes the class in any case;
+ *   without a class it lists those of the issuer that is named in place of its id.
  * GOOGLE_REPORT has two texts of whole records: `reports`, and `complaints` as in WALLET_REPORT. */
 enum {
 	GOOGLE_CREDENTIAL_ITEMS = 8,

@@ -108,20 +108,19 @@ LIST_HEAD(issuing_account_bucket, issuing_account);
 struct issuance {
 	struct creating_bucket        passes[CREATING_BUCKETS];
 	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
-	struct issuing_ring           ring;  /* accounts with a queue, and room for another image */
-	struct creating_list          timed; /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
-	struct creating_list
-	    resting; /* what is no new pass, until it is looked at again; the earliest first */
-	struct creating_list  tried;                 /* those whose images are being fetched, likewise */
-	struct issuing_ring   asking[2];             /* accounts with an image to ask for: sound, doubtful */
-	struct fetch_list     fetches[FETCH_STATES]; /* except NEW and AGAIN */
-	struct fetch         *first_young;           /* ASKED, and not slow yet */
-	unsigned              asked_max;
-	unsigned              asked_count, doubtful_count; /* ASKED; of doubtful accounts */
-	unsigned              pass_count, wait_count;
-	uint64_t              next_ask_id;
-	struct creation_wait *ended, **ended_last; /* waits that are over */
-	char                  error[CREATION_ERROR_BYTES_MAX + 1];
+	struct issuing_ring           ring;      /* accounts with a queue, and room for another image */
+	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
+	struct creating_list          resting;   /* no new passes; the earliest to be looked at again first */
+	struct creating_list          tried;     /* those whose images are being fetched, likewise */
+	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
+	struct fetch_list             fetches[FETCH_STATES]; /* except NEW and AGAIN */
+	struct fetch                 *first_young;           /* ASKED, and not slow yet */
+	unsigned                      asked_max;
+	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
+	unsigned                      pass_count, wait_count;
+	uint64_t                      next_ask_id;
+	struct creation_wait         *ended, **ended_last; /* waits that are over */
+	char                          error[CREATION_ERROR_BYTES_MAX + 1];
 };
 
 /* Reads the table; earlier waits for these passes are gone. `asked_max`: images asked for at once. Errors: ERR_NO_MEMORY, and

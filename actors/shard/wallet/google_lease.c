@@ -19,8 +19,7 @@ struct google_batch {
 	uint64_t            numbers[GOOGLE_JOBS_MAX]; /* of the credentials, by index */
 	struct account_id   owners[GOOGLE_JOBS_MAX];
 	struct wallet_work *taken[GOOGLE_JOBS_MAX];
-	struct wallet_due
-	    done[GOOGLE_JOBS_MAX]; /* rows of what is not to be written: a pass that was deleted there */
+	struct wallet_due   done[GOOGLE_JOBS_MAX]; /* rows of what is not to be written */
 };
 
 /* One pass, or the class of a template, on its way into the answer. */
