@@ -15,5 +15,6 @@ void cleaning_on_writes(struct cleaning *cleaning, const struct writes *writes, 
 
 void cleaning_soon(struct cleaning *cleaning)
 {
+	cleaning->did = true;
 	if (cleaning->part == CLEAN_END) cleaning->next.v = 0;
 }

@@ -171,7 +171,9 @@ static void note_settings(struct engine *engine, const struct request *request)
 		atomic_fetch_or(&engine->facts.wallets,
 		                (unsigned)arg_integer(&args[ARG_WALLET_MARK_kinds], 0));
 	if (request->call->message == MSG_CLOCK_SET) {
+		int64_t before = engine->clock.offset_us;
 		engine_set_clock(engine, arg_integer(&args[ARG_CLOCK_SET_offset], 0));
+		engine->service_now.v += engine->clock.offset_us - before;
 		cleaning_soon(&engine->cleaning);
 	}
 }
