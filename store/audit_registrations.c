@@ -18,13 +18,15 @@ static enum err judge_ended(struct auditor *auditor, uint32_t number)
 {
 	const struct pass_seen *pass = &auditor->passes[number];
 	bool                    left;
-	if (pass->hot_status == PASS_ACTIVE || pass->hot_flags & HOT_ERASED) return OK;
+	if (pass->hot_status == PASS_ACTIVE) return OK;
 	if (pass->hot_status != PASS_DEACTIVATED) {
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which is not active", number);
 		return OK;
 	}
 	enum err err = audit_is_left(
 	    auditor, cleanup_of_number(auditor->account, CLEANUP_REGISTRATIONS, number), &left);
+	if (!err && !left && pass->hot_flags & HOT_ERASED)
+		return audit_erased(auditor, TABLE_REGISTRATION, number);
 	if (!err && !left)
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which has ended, for ever",
 		            number);
@@ -49,7 +51,6 @@ static enum err judge_registration(struct auditor *auditor, const struct registr
 	if (err)
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone of pass %u is not found by its device",
 		            row->pass_number);
-	if ((err = audit_erased(auditor, TABLE_REGISTRATION, row->pass_number))) return err;
 	return judge_ended(auditor, row->pass_number);
 }
 

@@ -171,16 +171,6 @@ def test_a_pass_that_has_ended_is_kept_for_thirty_days(moved, new_phone):
     assert moved.service.cli("verify")["ok"]
 
 
-def test_an_erasure_takes_the_phones_with_it(moved, new_phone):
-    held, phone = issue(moved), new_phone(moved)
-    assert phone.register(held).status == 201
-    moved.service.cli("pass", "erase", moved.account, held.id)
-    is_refused(phone.register(held))
-    is_refused(phone.give_up(held))
-    assert phone.ask().status == 204
-    assert moved.service.cli("verify")["ok"]
-
-
 def dumped(service, table):
     done = service.run("table", "dump", service.data / "shards/0", table, data=False)
     assert done.returncode == 0, done

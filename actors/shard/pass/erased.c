@@ -7,6 +7,7 @@
 
 #include "schemas/bytes.h"
 #include "actors/shard/card/card.h"
+#include "actors/shard/pass/pass.h"
 #include "store/audience.h"
 #include "store/hot.h"
 #include "store/meta.h"
@@ -134,6 +135,15 @@ static enum err clean_audiences(struct view *view, const struct cleanup *row, co
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Phones that are still to get the pass without its texts go with a row of their own. */
+static enum err leave_phones(struct view *view, const struct cleanup *row, bool *done)
+{
+	struct cleanup phones = cleanup_of_number(row->account, CLEANUP_REGISTRATIONS, cleanup_number(row));
+	enum err       err = cleanup_get(view, &phones);
+	*done = !err;
+	return err == ERR_NOT_FOUND ? registrations_clean(view, row, done) : err;
+}
+
 static enum err clean_phones(struct view *view, const struct cleanup *row, struct at *at)
 {
 	struct wallet_google saved = {.pass_number = cleanup_number(row)};
@@ -145,7 +155,7 @@ static enum err clean_phones(struct view *view, const struct cleanup *row, struc
 	bool     is_at_google = !err;
 	enum err waits = wallet_due_get(view, &due);
 	if (waits && waits != ERR_NOT_FOUND) return waits;
-	if ((err = registrations_clean(view, row, &done)) || !done) return err;
+	if ((err = leave_phones(view, row, &done)) || !done) return err;
 	at->part = END;
 	/* While Google is still to blank its object, the report of that deletes the row. */
 	return is_at_google && waits ? wallet_google_row_del(view, row->account, saved.pass_number) : OK;
@@ -170,4 +180,19 @@ enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *d
 	*done = at.part == END;
 	state_write(&at, row);
 	return err ? err : erased_put(view, request->now);
+}
+
+/* The phones of a pass that has ended are forgotten. An erased one has kept its token for them. */
+enum err pass_phones_clean(struct request *request, struct cleanup *row, bool *done)
+{
+	struct hot_at pass;
+	struct body   body;
+	enum err      err = hot_get(request->view, row->account, cleanup_number(row), &pass);
+	if (!err) err = pass_body(request, &pass, &body);
+	if (!err) err = registrations_clean(request->view, row, done);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (!*done || !(pass.now.flags & HOT_ERASED)) return OK;
+	random_take(request->random, body.token, sizeof body.token);
+	err = pass_body_put(request, row->account, pass.number, &body);
+	return err ? err : erased_put(request->view, request->now);
 }

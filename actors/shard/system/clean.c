@@ -10,7 +10,6 @@
 #include "store/image.h"
 #include "store/keys.h"
 #include "store/meta.h"
-#include "store/registration.h"
 #include "store/reward.h"
 #include "store/rule.h"
 
@@ -27,7 +26,7 @@ static enum err clean_one(struct request *request, struct cleanup *row, bool *do
 	case CLEANUP_IMAGE: return image_clean(request->view, row, done);
 	case CLEANUP_REWARD: return reward_versions_clean(request->view, row, done);
 	case CLEANUP_REWARD_VERSION: return reward_version_clean(request->view, row);
-	case CLEANUP_REGISTRATIONS: return registrations_clean(request->view, row, done);
+	case CLEANUP_REGISTRATIONS: return pass_phones_clean(request, row, done);
 	case CLEANUP_RULE: return rule_fired_clean(request->view, row, done);
 	case CLEANUP_ERASED_ID:
 	case CLEANUP_KINDS_END: break;

@@ -18,7 +18,7 @@ static enum err is_on_phone(struct request *request, uint32_t pass_number, uint3
 	struct hot_at       pass;
 	enum err            err = hot_get(request->view, account, pass_number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (pass.now.template != template || pass.now.flags & HOT_ERASED) return OK;
+	if (pass.now.template != template) return OK;
 	err = registration_first(request->view, account, &phone);
 	*found = !err;
 	return err == ERR_NOT_FOUND ? OK : err;

@@ -42,17 +42,33 @@ static enum err forget_message(struct request *request, const struct hot_at *pas
 
 enum err wallet_look_ends(struct request *request, const struct hot_at *pass, struct wallet_ending *ending)
 {
-	struct registration phone = {.pass_number = pass->number};
-	ending->is_on_phone = false;
-	if (!wallet_kinds_here(request) || pass->now.status != PASS_ACTIVE) return OK;
+	struct registration      phone = {.pass_number = pass->number};
+	struct wallet_credential row;
+	*ending = (struct wallet_ending){.has_phones = false};
+	if (!wallet_kinds_here(request)) return OK;
 	enum err err = registration_first(request->view, pass->account, &phone);
-	ending->is_on_phone = !err;
+	ending->is_on_phone = !err && pass->now.status == PASS_ACTIVE;
+	if (!err && wallet_is_on(&request->account->row, WALLET_APPLE)) {
+		err = wallet_credential_of(request->view, pass->account, WALLET_APPLE, phone.credential,
+		                           &row);
+		ending->has_phones = !err;
+	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 enum err wallet_ended(struct request *request, const struct hot_at *pass, const struct wallet_ending *ending)
 {
 	return tally_installed(request->view, pass->account, WALLET_APPLE, -ending->is_on_phone);
+}
+
+enum err wallet_pass_erased(struct request *request, const struct hot_at *pass,
+                            const struct wallet_ending *ending)
+{
+	struct cleanup phones = cleanup_of_number(pass->account, CLEANUP_REGISTRATIONS, pass->number);
+	if (!ending->has_phones) return OK;
+	phones.from.v = request->now.v + WALLET_ERASED_HOURS * INT64_C(3600) * US_PER_SEC;
+	enum err err = cleanup_put(request->view, &phones);
+	return err ? err : wallet_changes_due(request, pass, WALLET_DUE_PUSH);
 }
 
 /* A pass in Google's wallet becomes active, or ends. One that is removed by the operator's word was counted as Google's state changed. */

@@ -3,8 +3,8 @@
 #include "store/hot.h"
 #include "store/wallet_due.h"
 
-/* Service time in which phones may still have a pass that has ended. */
-enum { WALLET_ENDED_DAYS = 30 };
+/* Service time in which phones may still have a pass that has ended; one that was erased. */
+enum { WALLET_ENDED_DAYS = 30, WALLET_ERASED_HOURS = 24 };
 static inline wall_us wallet_ended_until(wall_us ended)
 {
 	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
@@ -25,8 +25,14 @@ must_check enum err wallet_pass_changes(struct request *request, const struct ho
  * no more. `pass` as it was before. Errors: as view.h. */
 struct wallet_ending {
 	bool is_on_phone; /* it was active, and on a phone */
+	bool has_phones;  /* which can be reached */
 };
 must_check enum err wallet_look_ends(struct request *request, const struct hot_at *pass,
                                      struct wallet_ending *ending);
 must_check enum err wallet_ended(struct request *request, const struct hot_at *pass,
                                  const struct wallet_ending *ending);
+
+/* Stages, for a pass that is erased, that its phones get it once more, without its texts, and are forgotten WALLET_ERASED_HOURS
+ * later. Until then it keeps its token, by which they know it. */
+must_check enum err wallet_pass_erased(struct request *request, const struct hot_at *pass,
+                                       const struct wallet_ending *ending);

@@ -13,7 +13,7 @@ static bool read_known(const struct msgpack_object *text, const struct wallet_ta
 	       known->lineage == now->lineage && known->seq <= now->seq && known->look <= now->look;
 }
 
-/* Appends the token of a pass, if it has changed. An erased one has another token since. */
+/* Appends the token of a pass, if it has changed. */
 static enum err add_pass(struct request *request, uint32_t number, const struct wallet_tag *known,
                          struct buffer *tokens)
 {
@@ -23,7 +23,6 @@ static enum err add_pass(struct request *request, uint32_t number, const struct 
 	wall_us       changed;
 	enum err      err = hot_get(request->view, request->account->id, number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (pass.now.flags & HOT_ERASED) return OK;
 	err = account_template_look(request->account, request->view, pass.now.template, &look, &changed);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if (known && pass.now.ledger_head <= known->seq && look <= known->look) return OK;
