@@ -465,6 +465,11 @@ def test_a_rehearsal_calls_apns_with_a_made_up_phone(at):
     assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 0
 
 
+def test_a_rehearsal_with_what_takes_any_phone(at):
+    at.apns.otherwise = (200, None)
+    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: a push to a made-up phone was accepted"}
+
+
 def test_a_rehearsal_without_apns(new_service, authority, apns, options):
     at = Setting(new_service, authority, apns, options)
     at.apns.kill()

@@ -29,6 +29,11 @@ void probe_lease(struct wallet_probe *probe, const struct wallet_credential *cre
 	probe->token = token;
 }
 
+void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone)
+{
+	if (gone->pass_number == PROBE_PASS && is_of(probe->account, gone->account)) probe->is_refused = true;
+}
+
 bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok)
 {
 	if (lease->pass_number != PROBE_PASS) return false;

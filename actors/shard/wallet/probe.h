@@ -16,6 +16,7 @@ struct wallet_probe {
 	uint64_t          credential;
 	uint64_t          token; /* of the lease */
 	mono_us           asked;
+	bool              is_refused; /* Apple: the made-up phone was */
 	bool              ok;
 	char              reason[PUSH_REASON_TEXT]; /* ends in 0; empty: nothing was complained of */
 };
@@ -26,6 +27,8 @@ void probe_begin(struct wallet_probe *probe, struct account_id account, mono_us 
 /* It was leased, with this credential. */
 void probe_lease(struct wallet_probe *probe, const struct wallet_credential *credential, uint64_t token);
 
-/* Of a report: is it the probe's? Then it has ended. And what was said of a credential. */
+/* Of a report, in this order: that this phone was refused; is it the probe's? Then it has ended. And what was said of a
+ * credential. */
+void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone);
 bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok);
 void probe_complain(struct wallet_probe *probe, const struct push_complaint *complaint);

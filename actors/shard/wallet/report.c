@@ -93,6 +93,7 @@ static enum err take_gone(struct request *request, struct span told, struct all_
 	for (size_t at = 0; !err && at < told.size; at += PUSH_GONE_BYTES) {
 		struct push_gone gone;
 		push_gone_read(told.at + at, &gone);
+		probe_refuse(&request->work->probes[WORK_APPLE], &gone);
 		err = look_up_gone(request, &gone, all);
 	}
 	return err ? err : find_last(request, all);
@@ -133,13 +134,23 @@ static enum err settle_done(struct request *request, const struct settled_push *
 	return wallet_due_put(request->view, row);
 }
 
+/* A service that accepts a push to a phone which does not exist is not APNs. */
+static bool end_probe(struct request *request, const struct push_lease *lease, enum push_fate fate)
+{
+	struct wallet_probe *probe = &request->work->probes[WORK_APPLE];
+	if (!probe_end(probe, lease, fate == PUSH_DONE && probe->is_refused)) return false;
+	if (fate == PUSH_DONE && !probe->is_refused)
+		snprintf(probe->reason, sizeof probe->reason, "a push to a made-up phone was accepted");
+	return true;
+}
+
 static enum err settle(struct request *request, const struct settled_push *settled)
 {
 	const enum push_fate     fate = settled->report.fate;
 	const struct push_lease *lease = &settled->report.lease;
 	struct wallet_due        row = {
 	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
-	if (probe_end(&request->work->probes[WORK_APPLE], lease, fate == PUSH_DONE)) return OK;
+	if (end_probe(request, lease, fate)) return OK;
 	const struct wallet_work *work = work_leased(request->work, WORK_APPLE, lease);
 	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &row);
