@@ -68,6 +68,7 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	access_log_request(thread->live->access, exchange, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
+	if (exchange->has_key && status < 400) exchange->connection->is_known = true;
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &exchange->generator);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);

@@ -251,10 +251,11 @@ static void dismiss(struct connection *connection)
 		shutdown(h2o_socket_get_fd(connection->socket), SHUT_RDWR);
 }
 
+/* Strangers can hold many places by half a body or an unread answer, and cost nothing to turn away. */
 static void judge_pace(struct connection *connection, mono_us now)
 {
 	if (connection->state != CONNECTION_BODY && connection->state != CONNECTION_ANSWERING) return;
-	bool slow = pace_is_slow(&connection->pace, now);
+	bool slow = pace_is_slow(&connection->pace, now, connection->is_known ? EVICT_AFTER_MS : NEWCOMER_MS);
 	entry_change(connection_table_of(connection), &connection->entry, slow ? ENTRY_SLOW : ENTRY_FIRM,
 	             now);
 }

@@ -35,6 +35,7 @@ struct connection {
 	enum connection_state state; /* written by connection_turn() only */
 	bool                  admin, is_counted;
 	bool                  has_served; /* at least one request */
+	bool                  is_known;   /* a request on it had a valid key */
 	bool                  writing;    /* "100 Continue" is being sent */
 	bool                  doomed;     /* no new request is begun, and the connection closes */
 	bool                 *gone;       /* set if the connection ends inside a call to h2o */

@@ -129,6 +129,7 @@ enum err exchange_call(struct exchange *exchange, struct call *head, struct buff
 	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
 	head->request_id = exchange->id;
 	exchange->has_account = head->has_account;
+	exchange->has_key = head->has_key_hash;
 	exchange->account = head->account;
 	exchange->shard = slot_shard(account_slot(head->account), thread->service->shards);
 	return thread_call(thread, &exchange->pending, exchange->shard, head, arguments);

@@ -20,6 +20,7 @@ struct exchange {
 	struct span         id;          /* X-Request-Id */
 	uint32_t            shard;       /* that was called */
 	bool                has_account, has_key_id; /* for the access log */
+	bool                has_key;                 /* that its shard is asked about */
 	bool                is_unread;               /* its head could not be read */
 	struct account_id   account;                 /* named by its key or link */
 	struct uuid         key_id;                  /* from the shard, if requested */

@@ -31,12 +31,12 @@ bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pre
 	return holds && !(pressed && mono_since(now, pace->moved).v > EVICT_AFTER_MS * US_PER_MS);
 }
 
-bool pace_is_slow(const struct pace *pace, mono_us now)
+bool pace_is_slow(const struct pace *pace, mono_us now, int64_t after_ms)
 {
 	int64_t  waited_ms = mono_since(now, pace->since).v / US_PER_MS;
 	uint64_t moved = pace->last - pace->bytes;
-	if (mono_since(now, pace->moved).v > EVICT_AFTER_MS * US_PER_MS) return true;
-	return waited_ms > EVICT_AFTER_MS && moved * PACE_MS < (uint64_t)waited_ms * PACE_BYTES;
+	if (mono_since(now, pace->moved).v > after_ms * US_PER_MS) return true;
+	return waited_ms > after_ms && moved * PACE_MS < (uint64_t)waited_ms * PACE_BYTES;
 }
 
 bool pace_presses(uint64_t held, size_t bytes)

@@ -21,9 +21,9 @@ bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes);
 /* As pace_holds(), for an answer. `pressed`: others wait for its memory or its end, so it may stall for EVICT_AFTER_MS only. */
 bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pressed);
 
-/* Has it stalled, or been slower than PACE_BYTES in PACE_MS, for EVICT_AFTER_MS as of the last check? It may continue while no
- * other connection waits. */
-bool pace_is_slow(const struct pace *pace, mono_us now);
+/* Has it stalled, or been slower than PACE_BYTES in PACE_MS, for more than `after_ms` as of the last check? It may continue while
+ * no other connection waits. */
+bool pace_is_slow(const struct pace *pace, mono_us now, int64_t after_ms);
 
 /* All answers together hold `held` bytes: is an answer of `bytes` pressed? */
 bool pace_presses(uint64_t held, size_t bytes);

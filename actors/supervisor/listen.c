@@ -19,6 +19,9 @@ enum {
 	/* How long sent data may stay unacknowledged if http does not act. Accepted connections inherit it. http
 	 * closes such connections itself, and counts them, after at most two of its windows, so it is first. */
 	USER_TIMEOUT_MS = 3 * PACE_MS,
+	/* Bytes of an answer that the kernel takes beyond what is on its way to the client. By default it takes megabytes from
+	 * clients that read nothing. Also inherited. */
+	UNSENT_BYTES = 128 << 10,
 };
 
 static void set_option(int fd, int level, int name, int value)
@@ -37,6 +40,7 @@ static int bind_one(const struct addrinfo *to)
 	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
+	set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES);
 	if (bind(fd, to->ai_addr, to->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) return fd;
 	error = errno;
 	close(fd);

@@ -74,12 +74,12 @@ Test(pace, stalled_and_dripping_connections_are_slow)
 		cr_expect(pace_holds(&still, at_ms(ms), 7));
 		cr_expect(pace_holds(&drips, at_ms(ms), 7 + (uint64_t)ms / 250));
 		cr_expect(pace_holds(&moves, at_ms(ms), 7 + (uint64_t)ms * PACE_BYTES / PACE_MS + 1));
-		cr_expect_eq(pace_is_slow(&still, at_ms(ms)), late, "%d", (int)ms);
-		cr_expect_eq(pace_is_slow(&drips, at_ms(ms)), late, "%d", (int)ms);
-		cr_expect_not(pace_is_slow(&moves, at_ms(ms)), "%d", (int)ms);
+		cr_expect_eq(pace_is_slow(&still, at_ms(ms), EVICT_AFTER_MS), late, "%d", (int)ms);
+		cr_expect_eq(pace_is_slow(&drips, at_ms(ms), EVICT_AFTER_MS), late, "%d", (int)ms);
+		cr_expect_not(pace_is_slow(&moves, at_ms(ms), EVICT_AFTER_MS), "%d", (int)ms);
 	}
 	cr_expect(pace_holds(&moves, at_ms(6001), moves.last));
-	cr_expect(pace_is_slow(&moves, at_ms(6001)), "it was quick and is now stalled");
+	cr_expect(pace_is_slow(&moves, at_ms(6001), EVICT_AFTER_MS), "it was quick and is now stalled");
 	cr_expect(pace_holds(&still, at_ms(5100), 7 + PACE_BYTES));
-	cr_expect_not(pace_is_slow(&still, at_ms(5100)), "it moves again");
+	cr_expect_not(pace_is_slow(&still, at_ms(5100), EVICT_AFTER_MS), "it moves again");
 }
