@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <h2o/http1.h>
 #include <limits.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -47,12 +49,28 @@ static void begin_http(struct connection *connection)
 	connection_start(connection);
 }
 
+/* A client that speaks clear text gets an answer that it can read. What does not fit into the socket is lost. */
+static void refuse_clear_text(h2o_socket_t *socket)
+{
+	static const char body[] = "{\"code\":\"INVALID_REQUEST\",\"message\":\"This port takes HTTPS, not "
+	                           "HTTP.\",\"request_id\":\"\"}";
+	char              answer[256];
+	int               size = snprintf(answer, sizeof answer,
+	                                  "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+	                                                "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+	                                  sizeof body - 1, body);
+	(void)!send(h2o_socket_get_fd(socket), answer, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void on_handshake(h2o_socket_t *socket, const char *error)
 {
-	if (error)
+	if (error) {
+		if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST) refuse_clear_text(socket);
+		ERR_clear_error();
 		h2o_socket_close(socket);
-	else
+	} else {
 		begin_http(socket->on_close.data);
+	}
 }
 
 /* Closes with a reset, so that a client above its limit costs not even the memory of a closed connection. */

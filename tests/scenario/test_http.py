@@ -6,7 +6,7 @@ import ssl
 from contextlib import closing
 
 import pytest
-from raw import connect, receive_all, take_answers, talk
+from raw import connect, receive_all, receive_answer, take_answers, talk
 from shop import Shop, new_id, path_of
 
 ALLOWED = {
@@ -153,6 +153,25 @@ def encrypted(module_services, certificate):
     shop.client.tls = ssl.create_default_context(cafile=cert)
     yield shop, shop.client.tls
     shop.close()
+
+
+@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1", b"POST /v1/passes HTTP/1.1", b"HEAD / HTTP/1.0"])
+def test_clear_text_to_tls_gets_an_answer_that_it_can_read(encrypted, request_line):
+    shop, _ = encrypted
+    with closing(connect(shop.service.http)) as connection:
+        connection.sendall(request_line + b"\r\nHost: x\r\n\r\n")
+        answer, rest = receive_answer(connection)
+        assert answer.status == 400 and json.loads(answer.body) == {
+            "code": "INVALID_REQUEST", "message": "This port takes HTTPS, not HTTP.", "request_id": ""}
+        assert rest == b"" and connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("noise", [b"\0" * 64, b"SSH-2.0-x\r\n", b"\x16\x03\x01\x00\x05hello" + b"x" * 64])
+def test_noise_to_tls_gets_no_answer_of_http(encrypted, noise):
+    shop, _ = encrypted
+    with closing(connect(shop.service.http)) as connection:
+        connection.sendall(noise)
+        assert b"HTTP" not in receive_all(connection)
 
 
 def test_tls(encrypted):

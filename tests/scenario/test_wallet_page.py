@@ -36,6 +36,18 @@ def shop(new_service, tmp_path):
     shop.close()
 
 
+@pytest.mark.parametrize("is_there, level", [(True, "info"), (False, "warn")])
+def test_what_is_missing_of_the_badges_is_logged(new_service, tmp_path, is_there, level):
+    folder = tmp_path / "badges"
+    if is_there:
+        folder.mkdir()
+    service = new_service(start=False, options=["--wallet-badges", folder])
+    service.expect_log("event=wallet_badge_missing")
+    service.start()
+    lines = [line for line in service.log_lines() if "event=wallet_badge_missing" in line]
+    assert len(lines) == 2 and all(f"level={level}" in line and "No such file" in line for line in lines)
+
+
 def put_google(shop, apple, place):
     file = google(place, apple.key())
     shop.service.cli("wallet", "google", "put", shop.account, "--service-account", file, "--issuer", ISSUER)
