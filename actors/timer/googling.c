@@ -1,12 +1,11 @@
 /* One shard's passes and classes at Google, from the long poll to the report.
  *
- *   GOOGLE_LEASE ─▶ the class, if it looks different than when it was written last ─▶ the message, if there is a new one
- *                ─▶ the object, if it is of one ─▶ GOOGLE_REPORT
- *
- * A class or an object is written by PATCH. A class that Google has not is made by POST, as is an object that a link is to name. */
+ *   GOOGLE_LEASE ─▶ google/work.c ─▶ GOOGLE_REPORT
+ */
 #include "actors/timer/googling.h"
 
 #include "actors/timer/google/root_keys.h"
+#include "actors/timer/google/work.h"
 #include "schemas/api/wallet.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/google_job.h"
@@ -20,46 +19,16 @@ enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX =
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
-enum step {
-	STEP_LIST,
-	STEP_CLASS,
-	STEP_CLASS_MADE,
-	STEP_MESSAGE,
-	STEP_MESSAGE_SILENT,
-	STEP_OBJECT,
-	STEP_OBJECT_MADE
-};
-
-struct google_work {
-	LIST_ENTRY(google_work) link;
-	struct googling     *of;
-	struct google_call   call;
-	struct account_id    account; /* in whose rows the credential is, and which it is */
-	uint64_t             number;
-	uint32_t             generation;
-	wall_us              put;
-	bool                 is_doubtful;
-	enum step            step;
-	struct google_report report;
-	struct buffer        kind, class_id, class, object_id, object, message; /* as leased */
-	struct buffer        path, body;                                        /* of the call */
-	bool                 may_notify, is_renewed; /* it has had a new access token */
-	bool                 has_made;               /* it has tried to make the class */
-	bool                 makes, has_made_object; /* the object is made, too; it has tried */
-	bool                 has_begun;              /* a call of it has ended */
-};
-LIST_HEAD(google_works, google_work);
-
 struct googling {
 	struct googling_options options;
 	struct asked            lease_poll, withdrawal, reporting;
-	struct google_works     works;
-	struct buffer           reports, complaints; /* not sent yet */
-	struct buffer           sent, sent_complaints;
-	struct root_keys        keys;
-	bool                    is_polling, is_stopping, is_withdrawn, is_reporting;
-	uint32_t                in_hand;
-	mono_us                 ask_at, report_at, now;
+	LIST_HEAD(, google_work) works;
+	struct google_notes notes;
+	struct buffer       sent, sent_complaints;
+	struct root_keys    keys;
+	bool                is_polling, is_stopping, is_withdrawn, is_reporting;
+	uint32_t            in_hand;
+	mono_us             ask_at, report_at, now;
 };
 
 /* Calls of the shard -------------------------------------------------------------------------------------- */
@@ -70,221 +39,6 @@ static bool call_shard(struct googling *googling, enum message message, int64_t 
 	struct call call = {.message = message,
 	                    .deadline = mono_after(googling->now, (dur_us){wait_ms * US_PER_MS})};
 	return rpc_begin(googling->options.rpc, &call, asked, packer) == OK;
-}
-
-/* Ends ---------------------------------------------------------------------------------------------------- */
-
-static void work_free(struct google_work *work)
-{
-	struct buffer *const texts[] = {&work->kind,   &work->class_id, &work->class, &work->object_id,
-	                                &work->object, &work->message,  &work->path,  &work->body};
-	LIST_REMOVE(work, link);
-	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
-		buffer_free(texts[i]);
-	free(work);
-}
-
-static void complain(struct google_work *work, enum push_complaint_kind kind, const char *reason)
-{
-	uint8_t               bytes[PUSH_COMPLAINT_BYTES];
-	struct push_complaint complaint = {.kind = kind,
-	                                   .account = work->account,
-	                                   .number = work->number,
-	                                   .generation = work->generation,
-	                                   .put = work->put};
-	if (work->of->complaints.size >= PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES) return;
-	snprintf(complaint.reason, sizeof complaint.reason, "%s", reason);
-	push_complaint_write(&complaint, bytes);
-	buffer_append(&work->of->complaints, bytes, sizeof bytes);
-}
-
-static void end(struct google_work *work, enum google_fate fate)
-{
-	uint8_t bytes[GOOGLE_REPORT_BYTES];
-	work->report.fate = fate;
-	google_report_write(&work->report, bytes);
-	buffer_append(&work->of->reports, bytes, sizeof bytes);
-	work_free(work);
-}
-
-/* Steps --------------------------------------------------------------------------------------------------- */
-
-static void begin_step(struct google_work *work);
-
-static void set_call(struct google_work *work, const char *method, const char *noun, struct span id,
-                     const char *verb)
-{
-	buffer_clear(&work->path);
-	buffer_append(&work->path, work->kind.at, work->kind.size);
-	buffer_text(&work->path, noun);
-	if (id.size) buffer_byte(&work->path, '/');
-	buffer_append(&work->path, id.at, id.size);
-	buffer_text(&work->path, verb);
-	work->call.method = method;
-	work->call.path = buffer_span(&work->path);
-}
-
-static void set_message(struct google_work *work, bool notifies)
-{
-	buffer_clear(&work->body);
-	buffer_text(&work->body, "{\"message\":{");
-	buffer_append(&work->body, work->message.at, work->message.size);
-	buffer_text(&work->body, ",\"messageType\":");
-	buffer_text(&work->body, notifies ? "\"TEXT_AND_NOTIFY\"}}" : "\"TEXT\"}}");
-	work->call.body = buffer_span(&work->body);
-	set_call(work, "POST", "Object", buffer_span(&work->object_id), "/addMessage");
-}
-
-static void next_step(struct google_work *work)
-{
-	bool has_message = work->message.size && work->step <= STEP_CLASS_MADE;
-	if (!work->object.size) {
-		end(work, GOOGLE_DONE);
-		return;
-	}
-	work->step = !has_message ? STEP_OBJECT : work->may_notify ? STEP_MESSAGE : STEP_MESSAGE_SILENT;
-	begin_step(work);
-}
-
-static void begin_step(struct google_work *work)
-{
-	switch (work->step) {
-	case STEP_LIST:
-		work->call.body = span_of(NULL, 0);
-		set_call(work, "GET", "Class?maxResults=1&issuerId=", span_of("", 0), "");
-		buffer_append(&work->path, work->class_id.at, work->class_id.size);
-		work->call.path = buffer_span(&work->path);
-		break;
-	case STEP_CLASS:
-		work->call.body = buffer_span(&work->class);
-		set_call(work, "PATCH", "Class", buffer_span(&work->class_id), "");
-		break;
-	case STEP_CLASS_MADE:
-		work->call.body = buffer_span(&work->class);
-		set_call(work, "POST", "Class", span_of("", 0), "");
-		break;
-	case STEP_MESSAGE:
-	case STEP_MESSAGE_SILENT: set_message(work, work->step == STEP_MESSAGE); break;
-	case STEP_OBJECT:
-		work->call.body = buffer_span(&work->object);
-		set_call(work, "PATCH", "Object", buffer_span(&work->object_id), "");
-		break;
-	case STEP_OBJECT_MADE:
-		work->call.body = buffer_span(&work->object);
-		set_call(work, "POST", "Object", span_of("", 0), "");
-		break;
-	}
-	if (work->path.failed || work->body.failed)
-		end(work, GOOGLE_AGAIN);
-	else if (work->has_begun)
-		google_call_next(work->call.access, &work->call);
-	else
-		google_call(work->call.access, &work->call);
-}
-
-static void take_success(struct google_work *work, struct span body)
-{
-	if (work->is_doubtful) complain(work, PUSH_WORKS, "");
-	work->is_doubtful = false;
-	switch (work->step) {
-	case STEP_CLASS:
-	case STEP_CLASS_MADE:
-		google_note_class(work->call.access, buffer_span(&work->class_id), buffer_span(&work->class));
-		break;
-	case STEP_LIST: break;
-	case STEP_MESSAGE: work->report.message = GOOGLE_MESSAGE_NOTIFIED; break;
-	case STEP_MESSAGE_SILENT: work->report.message = GOOGLE_MESSAGE_SILENT; break;
-	case STEP_OBJECT:
-	case STEP_OBJECT_MADE:
-		work->report.users = google_users_of(body);
-		end(work, GOOGLE_DONE);
-		return;
-	}
-	next_step(work);
-}
-
-static void complain_of(struct google_work *work, int status, const char *reason)
-{
-	static const char *const steps[] = {"classes", "class",  "class", "message",
-	                                    "message", "object", "object"};
-	char                     text[PUSH_REASON_TEXT];
-	bool                     is_refused = status == 401 || status == 403;
-	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
-	if (status)
-		snprintf(text, sizeof text, "%s: status %d%s%s", steps[work->step], status,
-		         *reason ? ", " : "", reason);
-	complain(work, is_refused ? PUSH_RESTS : PUSH_COMPLAINS, text);
-}
-
-/* A status that is none of success. */
-static void take_failure(struct google_work *work, int status, const char *reason)
-{
-	/* The access token held no more; the next call has a new one. */
-	if (status == 401 && !*reason && !work->is_renewed) {
-		work->is_renewed = true;
-		begin_step(work);
-		return;
-	}
-	if (status == 404 && work->step == STEP_CLASS && !work->has_made) {
-		work->has_made = true;
-		work->step = STEP_CLASS_MADE;
-		begin_step(work);
-		return;
-	}
-	if (status == 409 && work->step == STEP_CLASS_MADE) { /* another process has made it */
-		work->step = STEP_CLASS;
-		begin_step(work);
-		return;
-	}
-	if (status == 404 && work->step == STEP_OBJECT && work->makes && !work->has_made_object) {
-		work->has_made_object = true;
-		work->step = STEP_OBJECT_MADE;
-		begin_step(work);
-		return;
-	}
-	if (status == 409 && work->step == STEP_OBJECT_MADE) { /* a link has brought it */
-		work->step = STEP_OBJECT;
-		begin_step(work);
-		return;
-	}
-	/* The holder has had three notices today, says Google: a message without one is better than none. */
-	if ((status == 429 || status == 403) && work->step == STEP_MESSAGE) {
-		work->step = STEP_MESSAGE_SILENT;
-		begin_step(work);
-		return;
-	}
-	if (status == CALL_NOT_BEGUN) { /* its turn did not come */
-		end(work, GOOGLE_HELD);
-		return;
-	}
-	if (status == 404 && work->step > STEP_CLASS_MADE) {
-		end(work, GOOGLE_ABSENT);
-		return;
-	}
-	bool is_message = work->step == STEP_MESSAGE || work->step == STEP_MESSAGE_SILENT;
-	bool is_for_good = status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
-	                   status != 429;
-	if (is_message && is_for_good) { /* the object is written without it; 409: it was sent before */
-		if (status != 409) complain_of(work, status, reason);
-		work->report.message = GOOGLE_MESSAGE_SILENT;
-		work->step = STEP_OBJECT;
-		begin_step(work);
-		return;
-	}
-	bool is_refused = status == 401 || status == 403;
-	bool is_for_now = !status || status >= 500 || status == 429 || status == 408;
-	complain_of(work, status, reason);
-	end(work, is_refused ? GOOGLE_HELD : is_for_now ? GOOGLE_AGAIN : GOOGLE_REFUSED);
-}
-
-static void on_called(struct google_call *call, int status, struct span body, const char *reason)
-{
-	struct google_work *work = (struct google_work *)((char *)call - offsetof(struct google_work, call));
-	work->has_begun = true;
-	if (status >= 200 && status <= 299)
-		take_success(work, body);
-	else
-		take_failure(work, status, reason);
 }
 
 /* Taking an answer ---------------------------------------------------------------------------------------- */
@@ -324,8 +78,7 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	struct google_work   *work = calloc(1, sizeof *work);
 	if (!work) return; /* its lease runs out */
 	LIST_INSERT_HEAD(&googling->works, work, link);
-	work->of = googling;
-	work->call.on_done = on_called;
+	work->notes = &googling->notes;
 	work->call.due = mono_after(googling->now, (dur_us){WORK_MS * US_PER_MS});
 	memcpy(work->account.b, credential[GOOGLE_AT_ACCOUNT].via.bin.ptr, sizeof work->account.b);
 	work->number = credential[GOOGLE_AT_NUMBER].via.u64;
@@ -344,18 +97,12 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	work->makes = items[GOOGLE_AT_MAKES].via.boolean;
 	googling->in_hand++;
 	work->call.access = open_access(googling, credential, work);
-	if (!work->call.access) {
-		complain(work, PUSH_RESTS, "its key cannot be opened");
-		end(work, GOOGLE_HELD);
+	if (work->call.access) {
+		google_work_begin(work);
 		return;
 	}
-	work->step = work->class.size ? STEP_CLASS : STEP_LIST;
-	bool is_probe = work->report.lease.pass_number == PROBE_PASS;
-	if (!is_probe &&
-	    google_knows_class(work->call.access, buffer_span(&work->class_id), buffer_span(&work->class)))
-		next_step(work);
-	else
-		begin_step(work);
+	google_work_complain(work, PUSH_RESTS, "its key cannot be opened");
+	google_work_end(work, GOOGLE_HELD);
 }
 
 static void on_leases(struct asked *asked, const struct reply *reply)
@@ -405,8 +152,8 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 	struct googling *googling = (struct googling *)((char *)asked - offsetof(struct googling, reporting));
 	googling->is_reporting = false;
 	if (reply->err && reply->err != ERR_MALFORMED) {
-		buffer_append(&googling->reports, googling->sent.at, googling->sent.size);
-		buffer_append(&googling->complaints, googling->sent_complaints.at,
+		buffer_append(&googling->notes.reports, googling->sent.at, googling->sent.size);
+		buffer_append(&googling->notes.complaints, googling->sent_complaints.at,
 		              googling->sent_complaints.size);
 		googling->report_at = mono_after(googling->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
 		return;
@@ -417,11 +164,11 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 static void report(struct googling *googling)
 {
 	msgpack_packer packer;
-	bool           has_any = googling->reports.size || googling->complaints.size;
+	bool           has_any = googling->notes.reports.size || googling->notes.complaints.size;
 	if (!has_any || googling->is_reporting || googling->now.v < googling->report_at.v) return;
 	if (!call_shard(googling, MSG_GOOGLE_REPORT, CALL_DEADLINE_MS, &googling->reporting, &packer)) return;
-	take(&googling->reports, (size_t)GOOGLE_JOBS_MAX * GOOGLE_REPORT_BYTES, &googling->sent);
-	take(&googling->complaints, (size_t)PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES,
+	take(&googling->notes.reports, (size_t)GOOGLE_JOBS_MAX * GOOGLE_REPORT_BYTES, &googling->sent);
+	take(&googling->notes.complaints, (size_t)PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES,
 	     &googling->sent_complaints);
 	msgpack_pack_array(&packer, ARGS_GOOGLE_REPORT);
 	pack_bin(&packer, buffer_span(&googling->sent));
@@ -464,7 +211,7 @@ bool googling_is_idle(const struct googling *googling)
 {
 	bool is_polling = googling->is_polling && !googling->is_withdrawn;
 	return rpc_state(googling->options.rpc) != RPC_UP ||
-	       (LIST_EMPTY(&googling->works) && !googling->reports.size && !googling->is_reporting &&
+	       (LIST_EMPTY(&googling->works) && !googling->notes.reports.size && !googling->is_reporting &&
 	        !is_polling);
 }
 
@@ -478,7 +225,7 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	googling->reporting.on_reply = on_reported;
 	root_keys_open(&googling->keys, options->rpc, options->egress, options->keys_url);
 	LIST_INIT(&googling->works);
-	if (buffer_reserve(&googling->reports, (size_t)IN_HAND_MAX * GOOGLE_REPORT_BYTES)) return OK;
+	if (buffer_reserve(&googling->notes.reports, (size_t)IN_HAND_MAX * GOOGLE_REPORT_BYTES)) return OK;
 	googling_close(out);
 	return ERR_NO_MEMORY;
 }
@@ -489,9 +236,9 @@ void googling_close(struct googling **closed)
 	*closed = NULL;
 	if (!googling) return;
 	while (!LIST_EMPTY(&googling->works))
-		work_free(LIST_FIRST(&googling->works));
-	buffer_free(&googling->reports);
-	buffer_free(&googling->complaints);
+		google_work_free(LIST_FIRST(&googling->works));
+	buffer_free(&googling->notes.reports);
+	buffer_free(&googling->notes.complaints);
 	buffer_free(&googling->sent);
 	buffer_free(&googling->sent_complaints);
 	root_keys_close(&googling->keys);

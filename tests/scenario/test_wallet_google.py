@@ -178,6 +178,41 @@ def test_what_failed_is_repeated(at, answer):
     wait_for(lambda: at.balance_at_google(made) == 25, 10, "the points")
 
 
+def service_account_of(at):
+    return at.service.cli("wallet", "google", "show", at.shop.account)
+
+
+def test_a_forbidden_pass_fails_alone(at):
+    first, second = at.saved("ada"), at.saved("eva")
+    for turn in range(1, 4):  # each time a success comes between
+        at.advance(6)
+        at.google.answers["PATCH", "loyaltyObject"].append(403)
+        at.shop.add("ada", 1)
+        wait_for(lambda: len([call for call in at.google.calls if call.answer == 403]) == turn, 10, "the refusal")
+        wait_for(lambda: at.due() == 0, 10, "it to be given up")
+        assert service_account_of(at)["state"] == "ok" and "object: status 403" in service_account_of(at)["last_error"]
+        at.shop.add("eva", 1)
+        wait_for(lambda: at.balance_at_google(second) == turn, 10, "the other's points")
+    assert at.balance_at_google(first) == 0
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.balance_at_google(first) == 4, 10, "the next change")
+
+
+def test_a_service_account_that_may_write_no_pass_rests(at):
+    made = [at.saved(f"pass-{number}") for number in range(5)]
+    at.advance(6)
+    at.service.expect_log("event=wallet-credential-rests .*kind=google")
+    at.google.answers["PATCH", "loyaltyObject"].extend([403] * 3)
+    for number in range(5):
+        at.shop.add(f"pass-{number}", 7)
+    wait_for(lambda: service_account_of(at)["state"] == "resting", 10, "the rest")
+    assert at.due() >= 1
+    at.advance(70)
+    wait_for(lambda: sum(at.balance_at_google(one) == 7 for one in made) >= 3, 15, "the points of those that waited")
+    wait_for(lambda: service_account_of(at)["state"] == "ok", 10, "the end of the rest")
+
+
 def test_a_stale_token_is_replaced(at):
     made = at.saved("ada")
     at.google.tokens += 1  # the one that is kept holds no more

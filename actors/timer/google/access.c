@@ -44,7 +44,8 @@ struct access {
 	struct egress_job   exchange;
 	bool                is_asking;
 	unsigned            running;
-	unsigned            tokens; /* that it has had */
+	unsigned            tokens;    /* that it has had */
+	unsigned            forbidden; /* calls for objects, in a row */
 };
 
 struct class_seen {
@@ -388,4 +389,14 @@ void google_note_class(struct access *access, struct span id, struct span json)
 	struct class_seen *seen = &access->google->classes[place_of(id, name)];
 	memcpy(seen->id, name, sizeof name);
 	sum_of(access, json, seen->json);
+}
+
+unsigned google_note_forbidden(struct access *access)
+{
+	return ++access->forbidden;
+}
+
+void google_note_allowed(struct access *access)
+{
+	access->forbidden = 0;
 }

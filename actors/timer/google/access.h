@@ -56,3 +56,7 @@ dur_us google_turn(struct google *google, mono_us now);
 /* Did the class look like that when this account wrote it last? And notes that it does. By a hash, in this process's memory. */
 bool google_knows_class(const struct access *access, struct span id, struct span json);
 void google_note_class(struct access *access, struct span id, struct span json);
+
+/* How many calls in a row for objects Google has forbidden this account, with this one; and that one was not. */
+unsigned google_note_forbidden(struct access *access);
+void     google_note_allowed(struct access *access);
