@@ -184,6 +184,7 @@ def service_account_of(at):
 
 def test_a_forbidden_pass_fails_alone(at):
     first, second = at.saved("ada"), at.saved("eva")
+    wait_for(lambda: at.due() == 0, 10, "nothing to be due")
     for turn in range(1, 4):  # each time a success comes between
         at.advance(6)
         at.google.answers["PATCH", "loyaltyObject"].append(403)
@@ -201,6 +202,7 @@ def test_a_forbidden_pass_fails_alone(at):
 
 def test_a_service_account_that_may_write_no_pass_rests(at):
     made = [at.saved(f"pass-{number}") for number in range(5)]
+    wait_for(lambda: at.due() == 0, 10, "nothing to be due")
     at.advance(6)
     at.service.expect_log("event=wallet-credential-rests .*kind=google")
     at.google.answers["PATCH", "loyaltyObject"].extend([403] * 3)
