@@ -181,6 +181,7 @@ def posts(receiver, owner, hosts):
     return [f"owner {owner}", *(f"post {host} {receiver.url(host=host)}" for host in hosts)]
 
 
+@pytest.mark.plain  # DNS has two seconds
 @pytest.mark.parametrize("tcp", ["refused", "closed", "silent", "answered"])
 def test_truncated_answers_do_not_disturb_other_lookups(receiver, wide, names, tcp):
     """For each way in which the name server treats TCP. The others' outcomes are those they have alone."""
@@ -216,7 +217,7 @@ def test_a_truncated_answer_is_completed_by_tcp_from_each_server(receiver, wide,
     with_tcp.close()
 
 
-@pytest.mark.plain  # DNS has two seconds
+@pytest.mark.plain  # likewise
 def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver, wide, names):
     """The name server does not answer by TCP. Each account has more names than may use TCP at once, and the twelve together
     almost fill its places."""
