@@ -94,9 +94,12 @@ def test_lines_are_complete_and_dropped_lines_are_reported(new_service, output):
     output.hold()
     for _ in range(2):
         before = look(service).sum("stampede_log_lines_dropped_total")
-        wait_for(lambda: look(service).sum("stampede_log_lines_dropped_total") > before + 5, 60, "dropped lines")
-        for _ in range(100):
-            shop.create()
+
+        def drops():
+            for _ in range(100):
+                shop.create()
+            return look(service).sum("stampede_log_lines_dropped_total") > before + 5
+        wait_for(drops, 60, "dropped lines")
     output.release()
     reader = outputs.Reader(output)
     wait_for(lambda: b"event=log_lines_dropped" in reader.text, 10, "the line that reports dropped lines")
