@@ -97,6 +97,7 @@ def test_every_phone_shows_the_last_balance_after_kills(new_service, authority, 
         till.is_stopping = True
     for till in tills:
         till.join(30)
+    at.shop.client.close()  # its connection died with http
 
     def all_shown():
         at.advance(6)
