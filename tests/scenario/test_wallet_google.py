@@ -191,13 +191,32 @@ def test_a_forbidden_pass_fails_alone(at):
         at.shop.add("ada", 1)
         wait_for(lambda: len([call for call in at.google.calls if call.answer == 403]) == turn, 10, "the refusal")
         wait_for(lambda: at.due() == 0, 10, "it to be given up")
-        assert service_account_of(at)["state"] == "ok" and "object: status 403" in service_account_of(at)["last_error"]
+        assert service_account_of(at)["state"] == "ok"
+        assert service_account_of(at)["last_error"] == f"object {at.id_of(first)}: status 403"
         at.shop.add("eva", 1)
         wait_for(lambda: at.balance_at_google(second) == turn, 10, "the other's points")
     assert at.balance_at_google(first) == 0
     at.advance(6)
     at.shop.add("ada", 1)
     wait_for(lambda: at.balance_at_google(first) == 4, 10, "the next change")
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_what_is_refused_of_an_erased_or_ended_pass_is_repeated(at, status):
+    erased, ended = at.saved("ada"), at.saved("eva")
+    wait_for(lambda: at.due() == 0, 10, "nothing to be due")
+    at.advance(6)
+    at.google.answers["PATCH", "loyaltyObject"].extend([status] * 2)
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    assert at.shop.client.delete(path_of("eva")).status == 204
+    wait_for(lambda: len([call for call in at.google.calls if call.answer == status]) == 2, 10, "the refusals")
+    assert at.due() == 2
+    at.advance(7)
+    wait_for(lambda: at.due() == 0, 10, "the next tries")
+    for made in (erased, ended):
+        assert at.object_of(made)["state"] == "INACTIVE"
+    shown = at.object_of(erased)
+    assert not any(shown.get(name) for name in ("accountId", "accountName", "barcode", "textModulesData")), shown
 
 
 def test_a_service_account_that_may_write_no_pass_rests(at):

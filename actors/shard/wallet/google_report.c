@@ -100,13 +100,15 @@ static enum err settle_one(struct request *request, struct settled *settled)
 	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
 	case GOOGLE_ABSENT: return settle_absent(request, settled);
 	default:
+		/* No change comes that would begin again. */
+		if (settled->pass.now.status == PASS_DEACTIVATED) return settle_again(request, &settled->due);
 		return settled->row.state == WALLET_GOOGLE_SAVED
 		           ? wallet_due_del(request->view, &settled->due)
 		           : keep_quiet(request, settled, HOUR_S);
 	}
 }
 
-/* Google has blanked the object of an erased pass, or never will: nothing is left to be known of it. */
+/* Google has blanked the object of an erased pass, or has none: nothing is left to be known of it. */
 static enum err forget(struct request *request, struct settled *settled)
 {
 	enum err err = wallet_due_del(request->view, &settled->due);
@@ -132,7 +134,7 @@ static enum err stage(struct request *request, struct settled *settled)
 	if (settled->due.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
 	if (!(settled->pass.now.flags & HOT_ERASED)) return settle_one(request, settled);
 	if (fate == GOOGLE_HELD) return wallet_due_put(request->view, &settled->due);
-	if (fate != GOOGLE_AGAIN) return forget(request, settled);
+	if (fate == GOOGLE_DONE || fate == GOOGLE_ABSENT) return forget(request, settled);
 	/* What Google has of the holder must go: it is tried without an end. */
 	if (settled->due.tries > ERASED_TRIES) settled->due.tries = ERASED_TRIES;
 	return settle_again(request, &settled->due);

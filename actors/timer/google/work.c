@@ -139,15 +139,19 @@ static void take_success(struct google_work *work, struct span body)
 	next_step(work);
 }
 
+/* What was refused for good is named, a pass by the id of its object. */
 static void complain_of(struct google_work *work, int status, const char *reason, bool rests)
 {
 	static const char *const steps[] = {"classes", "class",  "class", "message",
 	                                    "message", "object", "object"};
-	char                     text[PUSH_REASON_TEXT];
-	snprintf(text, sizeof text, "%s: %s", steps[work->step], reason);
+	struct span              id = buffer_span(&work->object_id);
+	bool                     is_named = status && !rests && work->step > STEP_CLASS_MADE;
+	char                     what[64], text[PUSH_REASON_TEXT];
+	snprintf(what, sizeof what, "%s%s%.*s", steps[work->step], is_named ? " " : "",
+	         is_named ? (int)id.size : 0, (const char *)id.at);
+	snprintf(text, sizeof text, "%s: %s", what, reason);
 	if (status)
-		snprintf(text, sizeof text, "%s: status %d%s%s", steps[work->step], status,
-		         *reason ? ", " : "", reason);
+		snprintf(text, sizeof text, "%s: status %d%s%s", what, status, *reason ? ", " : "", reason);
 	google_work_complain(work, rests ? PUSH_RESTS : PUSH_COMPLAINS, text);
 }
 
