@@ -65,7 +65,9 @@ static void refuse_clear_text(h2o_socket_t *socket)
 static void on_handshake(h2o_socket_t *socket, const char *error)
 {
 	if (error) {
-		if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST) refuse_clear_text(socket);
+		unsigned long cause = ERR_peek_last_error();
+		if (ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_HTTP_REQUEST)
+			refuse_clear_text(socket);
 		ERR_clear_error();
 		h2o_socket_close(socket);
 	} else {
@@ -103,7 +105,7 @@ void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admi
 		return;
 	}
 	*connection = (struct connection){
-	    .thread = thread, .socket = socket, .admin = admin, .linger_fd = -1};
+	    .thread = thread, .socket = socket, .admin = admin, .is_known = admin, .linger_fd = -1};
 	if (!is_let_in(connection)) {
 		metrics_refused(&thread->metrics);
 		reset(socket);

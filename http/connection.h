@@ -35,12 +35,12 @@ struct connection {
 	enum connection_state state; /* written by connection_turn() only */
 	bool                  admin, is_counted;
 	bool                  has_served; /* at least one request */
-	bool                  is_known;   /* a request on it had a valid key */
-	bool                  writing;    /* "100 Continue" is being sent */
-	bool                  doomed;     /* no new request is begun, and the connection closes */
-	bool                 *gone;       /* set if the connection ends inside a call to h2o */
-	mono_us               since;      /* start of the state; BODY: end of the head */
-	struct pace           pace;       /* of a body being received or an answer being sent */
+	bool                  is_known; /* a request on it had a valid key; or it is of the admin listener */
+	bool                  writing;  /* "100 Continue" is being sent */
+	bool                  doomed;   /* no new request is begun, and the connection closes */
+	bool                 *gone;     /* set if the connection ends inside a call to h2o */
+	mono_us               since;    /* start of the state; BODY: end of the head */
+	struct pace           pace;     /* of a body being received or an answer being sent */
 
 	struct bearer bearer; /* of the last request with a key */
 	struct head   head;

@@ -101,11 +101,12 @@ enum {
 	KEEP_ALIVE_S_MIN = 1,
 	KEEP_ALIVE_S_MAX = 3600,
 	CONNECTIONS_PER_ADDRESS_MAX = 1000000, /* maximum of --connections-per-address; reset */
-	NEWCOMER_MS = 250,                     /* a younger silent connection is closed after idle ones */
-	HANDSHAKE_MS = 10000,                  /* a TLS handshake; closed */
-	HEAD_READ_MS = 10000,                  /* from a head's first byte to its last; closed */
-	BODY_READ_MS = 60000,                  /* from a head's end to its body's; closed */
-	PACE_MS = 10000, /* a body or response must move PACE_BYTES in this time; else closed */
+	/* a younger silent connection is closed after idle ones; one without a valid key yet may stall for as long */
+	NEWCOMER_MS = 250,
+	HANDSHAKE_MS = 10000, /* a TLS handshake; closed */
+	HEAD_READ_MS = 10000, /* from a head's first byte to its last; closed */
+	BODY_READ_MS = 60000, /* from a head's end to its body's; closed */
+	PACE_MS = 10000,      /* a body or response must move PACE_BYTES in this time; else closed */
 	PACE_BYTES = 16384,
 	/* bytes of bodies in memory, and of bytes received before their turn, over all connections, until their
 	 * requests are answered; OVERLOADED. A single larger body: PAYLOAD_TOO_LARGE */
