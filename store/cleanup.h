@@ -13,7 +13,8 @@
  *   REWARD     family u32, big-endian: a deleted reward that still has versions
  *   REWARD_VERSION  family u32, version u32, big-endian: a version replaced before it was assigned
  *   RULE       uuid: a deleted rule; rows of the passes it fired for may exist
- *   REGISTRATIONS  number u32, big-endian: a pass that has ended, which phones may still have */
+ *   REGISTRATIONS  number u32, big-endian: a pass that has ended, which phones may still have; state: of an erased one the token
+ *              of its former link, 16 */
 enum cleanup_kind {
 	CLEANUP_PASS = 1,
 	CLEANUP_ERASED_ID = 2,

@@ -201,6 +201,9 @@ bool dump_cleanup(struct buffer *out, struct span key, struct span value)
 	struct cleanup row;
 	if (cleanup_read(key, value, &row)) return false;
 	dump_time(out, "from", row.from);
-	dump_hex(out, "state", span_of(row.state, row.state_size));
+	if (row.kind == CLEANUP_REGISTRATIONS && row.state_size)
+		dump_hidden(out, "state", row.state_size);
+	else
+		dump_hex(out, "state", span_of(row.state, row.state_size));
 	return true;
 }

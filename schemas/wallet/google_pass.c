@@ -181,6 +181,10 @@ static void put_barcode(struct google_writer *writer)
 	static const char *const  types[WALLET_BARCODES] = {"QR_CODE", "PDF_417", "AZTEC", "CODE_128"};
 	const struct wallet_pass *pass = writer->pass;
 	if (!pass->template->qr) return;
+	if (!pass->pass_id.size) {
+		put_none(writer, "barcode");
+		return;
+	}
 	put_key(writer, "barcode");
 	buffer_byte(writer->out, '{');
 	put_text(writer, "type", span_str(types[pass->settings->barcode]));
@@ -271,7 +275,10 @@ enum err google_object_json(const struct google_pass *google, struct arena *aren
 	put_text(&writer, "classId", span_str(class));
 	put_text(&writer, "state", span_str(google->pass->is_voided ? "INACTIVE" : "ACTIVE"));
 	if (is_loyalty(google->pass)) {
-		put_text(&writer, "accountId", google->pass->pass_id);
+		if (google->pass->pass_id.size)
+			put_text(&writer, "accountId", google->pass->pass_id);
+		else
+			put_none(&writer, "accountId");
 		put_name(&writer);
 	} else {
 		put_generic_head(&writer);

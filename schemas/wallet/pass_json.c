@@ -108,7 +108,7 @@ static void put_barcode(const struct writer *writer)
 	static const char *const  formats[WALLET_BARCODES] = {"QR", "PDF417", "Aztec", "Code128"};
 	const struct wallet_pass *pass = writer->pass;
 	struct buffer            *out = writer->out;
-	if (!pass->template->qr) return;
+	if (!pass->template->qr || !pass->pass_id.size) return;
 	buffer_text(out, ",\"barcodes\":[{\"format\":\"PKBarcodeFormat");
 	buffer_text(out, formats[pass->settings->barcode]);
 	buffer_byte(out, '"');

@@ -20,7 +20,7 @@ struct wallet_pass {
 	struct span                   pass_type, team; /* of the certificate that signs it */
 	struct span                   serial, auth;    /* serial.h */
 	struct span service_url; /* of the pass web service, https; size 0: none, the pass is never updated */
-	struct span pass_id;
+	struct span pass_id;     /* size 0: it was erased, and has no barcode */
 	struct span visible, appearance; /* the pass's own, JSON objects; size 0: null */
 	int64_t     balance;
 	bool        is_voided; /* it no longer counts: the phone shows it so, and asks for it no more */

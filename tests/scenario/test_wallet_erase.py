@@ -2,6 +2,7 @@
 later."""
 import json
 
+import pytest
 from harness import wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
 from page import path_of_link
@@ -23,6 +24,7 @@ def own(held):
 
 def make(at, pass_id="ada-4711"):
     held, phone = at.installed(pass_id)
+    held.link = at.shop.get(pass_id)["download_url"]
     before = phone.fetch(held)
     assert before.status == 200 and all(text in before.body for text in own(held))
     assert phone.changed() == {held.serial}
@@ -36,6 +38,7 @@ def gets_the_last_one(held, phone):
     assert answer.status == 200
     shown = json.loads(entries_of(answer.body)["pass.json"])
     assert shown["voided"] and "webServiceURL" not in shown and shown["serialNumber"] == held.serial
+    assert "barcodes" not in shown
     assert not any(text in answer.body for text in own(held))
 
 
@@ -55,6 +58,8 @@ def test_a_phone_gets_an_erased_pass_without_its_texts(at):
     at.apns.wait(phone.push, 1)
     gets_the_last_one(held, phone)
     assert at.service.cli("verify")["ok"]
+    for answer in (at.shop.client.get("/v1/passes?include_deleted=true"), at.shop.client.get("/v1/passes")):
+        assert not any(text in answer.body for text in (*own(held), held.link.encode())), "also while phones know it"
     a_day_later(at)
     wait_for(lambda: phone.ask().status == 204, 10, "the phone to be forgotten")
     knows_nobody(at, held, phone)
@@ -84,6 +89,20 @@ def test_one_that_was_deleted_before(at):
     gets_the_last_one(held, phone)
 
 
+def test_one_that_was_deleted_almost_30_days_ago(at):
+    held, phone = make(at)
+    assert at.shop.client.delete(path_of(held.id)).status == 204
+    at.apns.wait(phone.push, 1)
+    at.advance(30 * 24 * HOURS - 60)
+    erase(at, held)
+    at.advance(120)
+    phone.tag = None
+    gets_the_last_one(held, phone)
+    a_day_later(at)
+    wait_for(lambda: phone.ask().status == 204, 10, "the phone to be forgotten")
+    knows_nobody(at, held, phone)
+
+
 def test_a_phone_gives_an_erased_pass_up(at):
     held, phone = make(at)
     erase(at, held)
@@ -105,8 +124,28 @@ def test_a_kill_while_phones_wait(at):
     knows_nobody(at, held, phone)
 
 
-def test_without_apples_wallet_its_phones_go_at_once(at):
+@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize("command", [("wallet", "apple", "remove", "ACCOUNT"), ("account", "set", "ACCOUNT", "--wallet", "off")])
+def test_phones_that_cannot_be_reached_are_forgotten_at_once(at, command, is_deleted):
     held, phone = make(at)
-    at.service.cli("wallet", "apple", "remove", at.shop.account)
+    if is_deleted:
+        assert at.shop.client.delete(path_of(held.id)).status == 204
+    at.service.cli(*(at.shop.account if word == "ACCOUNT" else word for word in command))
     erase(at, held)
-    knows_nobody(at, held, phone)
+    assert at.service.cli("wallet", "show", at.shop.account)["devices"] == 0
+    assert at.service.cli("verify")["ok"]
+
+
+def test_one_of_many_phones_can_be_reached(at, apple):
+    """The certificate of the others was removed."""
+    held, _ = make(at)
+    for _ in range(6):
+        assert at.phone().register(held).status == 201
+    at.service.cli("wallet", "apple", "remove", at.shop.account)
+    certificate, key = apple.make("pass.example.second")
+    at.service.cli("wallet", "apple", "put", at.shop.account, "--cert", certificate, "--key", key, "--wwdr", apple.wwdr)
+    phone = at.phone()
+    phone.pass_type = "pass.example.second"
+    assert phone.register(held).status == 201
+    erase(at, held)
+    gets_the_last_one(held, phone)

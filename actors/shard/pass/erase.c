@@ -92,10 +92,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	if ((err = wallet_look_ends(request, pass, &ending))) return err;
 	uuid_text(uuid_draw(request), id);
 	after.pass_id = span_str(id);
-	if (ending.has_phones)
-		memcpy(after.token, before.token, sizeof after.token);
-	else
-		random_take(request->random, after.token, sizeof after.token);
+	random_take(request->random, after.token, sizeof after.token);
 	rest.from = request->now;
 	struct index_change change = {.account = account,
 	                              .number = pass->number,
@@ -108,7 +105,7 @@ static enum err forget(struct request *request, const struct hot_at *pass)
 	if ((err = pass_body_put(request, account, pass->number, &after))) return err;
 	if ((err = mark(request, pass)) || (err = wallet_ended(request, pass, &ending))) return err;
 	if ((err = google_pass_erased(request, pass, before.token))) return err;
-	if ((err = wallet_pass_erased(request, pass, &ending))) return err;
+	if ((err = wallet_pass_erased(request, pass, before.token, &ending))) return err;
 	if ((err = cleanup_put(request->view, &rest))) return err;
 	if ((err = note_id(request, before.pass_id))) return err;
 	return erased_put(request->view, request->now);

@@ -7,7 +7,6 @@
 
 #include "schemas/bytes.h"
 #include "actors/shard/card/card.h"
-#include "actors/shard/pass/pass.h"
 #include "store/audience.h"
 #include "store/hot.h"
 #include "store/meta.h"
@@ -135,13 +134,14 @@ static enum err clean_audiences(struct view *view, const struct cleanup *row, co
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Phones that are still to get the pass without its texts go with a row of their own. */
+/* Phones that are still to get the pass without its texts go later, with a row that has its token. */
 static enum err leave_phones(struct view *view, const struct cleanup *row, bool *done)
 {
 	struct cleanup phones = cleanup_of_number(row->account, CLEANUP_REGISTRATIONS, cleanup_number(row));
 	enum err       err = cleanup_get(view, &phones);
-	*done = !err;
-	return err == ERR_NOT_FOUND ? registrations_clean(view, row, done) : err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	*done = !err && phones.state_size;
+	return *done ? OK : registrations_clean(view, row, done);
 }
 
 static enum err clean_phones(struct view *view, const struct cleanup *row, struct at *at)
@@ -182,17 +182,8 @@ enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *d
 	return err ? err : erased_put(view, request->now);
 }
 
-/* The phones of a pass that has ended are forgotten. An erased one has kept its token for them. */
 enum err pass_phones_clean(struct request *request, struct cleanup *row, bool *done)
 {
-	struct hot_at pass;
-	struct body   body;
-	enum err      err = hot_get(request->view, row->account, cleanup_number(row), &pass);
-	if (!err) err = pass_body(request, &pass, &body);
-	if (!err) err = registrations_clean(request->view, row, done);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (!*done || !(pass.now.flags & HOT_ERASED)) return OK;
-	random_take(request->random, body.token, sizeof body.token);
-	err = pass_body_put(request, row->account, pass.number, &body);
-	return err ? err : erased_put(request->view, request->now);
+	enum err err = registrations_clean(request->view, row, done);
+	return !err && row->state_size ? erased_put(request->view, request->now) : err;
 }

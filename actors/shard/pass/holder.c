@@ -20,9 +20,7 @@ enum err pass_of_token(struct request *request, struct span text, struct hot_at 
 	uint8_t  token[TOKEN_BYTES];
 	enum err err = token_text_read(text, token) ? pass_of_token_bytes(request, token, pass, body)
 	                                            : ERR_RESOURCE_NOT_FOUND;
-	if (err) return err;
-	if (pass->now.flags & HOT_ERASED) return ERR_RESOURCE_NOT_FOUND; /* only its phones know it still */
-	return pass->now.flags & HOT_DELETED ? ERR_PASS_DELETED : OK;
+	return !err && pass->now.flags & HOT_DELETED ? ERR_PASS_DELETED : err;
 }
 
 enum err pass_image_urls(struct request *request, const struct template *template, const struct body *body,

@@ -40,20 +40,31 @@ static enum err forget_message(struct request *request, const struct hot_at *pas
 	return wallet_message_del(request->view, pass->account, pass->number);
 }
 
+/* Does a credential serve one of its phones? */
+static enum err find_reachable(struct request *request, struct registration *phone, bool *is_reachable)
+{
+	struct wallet_credential row;
+	enum err                 err = OK;
+	*is_reachable = false;
+	while (!err && !*is_reachable) {
+		err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE,
+		                           phone->credential, &row);
+		*is_reachable = !err;
+		if (err == ERR_NOT_FOUND) err = registration_next(request->view, request->account->id, phone);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err wallet_look_ends(struct request *request, const struct hot_at *pass, struct wallet_ending *ending)
 {
-	struct registration      phone = {.pass_number = pass->number};
-	struct wallet_credential row;
+	struct registration phone = {.pass_number = pass->number};
 	*ending = (struct wallet_ending){.has_phones = false};
 	if (!wallet_kinds_here(request)) return OK;
 	enum err err = registration_first(request->view, pass->account, &phone);
-	ending->is_on_phone = !err && pass->now.status == PASS_ACTIVE;
-	if (!err && wallet_is_on(&request->account->row, WALLET_APPLE)) {
-		err = wallet_credential_of(request->view, pass->account, WALLET_APPLE, phone.credential,
-		                           &row);
-		ending->has_phones = !err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	ending->is_on_phone = pass->now.status == PASS_ACTIVE;
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return OK;
+	return find_reachable(request, &phone, &ending->has_phones);
 }
 
 enum err wallet_ended(struct request *request, const struct hot_at *pass, const struct wallet_ending *ending)
@@ -62,11 +73,16 @@ enum err wallet_ended(struct request *request, const struct hot_at *pass, const 
 }
 
 enum err wallet_pass_erased(struct request *request, const struct hot_at *pass,
-                            const struct wallet_ending *ending)
+                            const uint8_t token[TOKEN_BYTES], const struct wallet_ending *ending)
 {
 	struct cleanup phones = cleanup_of_number(pass->account, CLEANUP_REGISTRATIONS, pass->number);
-	if (!ending->has_phones) return OK;
+	if (!ending->has_phones) {
+		enum err err = cleanup_get(request->view, &phones);
+		return err == ERR_NOT_FOUND ? OK : err ? err : cleanup_del(request->view, &phones);
+	}
 	phones.from.v = request->now.v + WALLET_ERASED_HOURS * INT64_C(3600) * US_PER_SEC;
+	phones.state_size = TOKEN_BYTES;
+	memcpy(phones.state, token, TOKEN_BYTES);
 	enum err err = cleanup_put(request->view, &phones);
 	return err ? err : wallet_changes_due(request, pass, WALLET_DUE_PUSH);
 }

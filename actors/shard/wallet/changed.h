@@ -25,7 +25,7 @@ must_check enum err wallet_pass_changes(struct request *request, const struct ho
  * no more. `pass` as it was before. Errors: as view.h. */
 struct wallet_ending {
 	bool is_on_phone; /* it was active, and on a phone */
-	bool has_phones;  /* which can be reached */
+	bool has_phones;  /* of which one can be reached */
 };
 must_check enum err wallet_look_ends(struct request *request, const struct hot_at *pass,
                                      struct wallet_ending *ending);
@@ -33,6 +33,7 @@ must_check enum err wallet_ended(struct request *request, const struct hot_at *p
                                  const struct wallet_ending *ending);
 
 /* Stages, for a pass that is erased, that its phones get it once more, without its texts, and are forgotten WALLET_ERASED_HOURS
- * later. Until then it keeps its token, by which they know it. */
+ * later. Until then the row of CLEANUP has the token of its former link, by which they know it. Phones that cannot be reached are
+ * left to the erasure. Point reads. */
 must_check enum err wallet_pass_erased(struct request *request, const struct hot_at *pass,
-                                       const struct wallet_ending *ending);
+                                       const uint8_t token[TOKEN_BYTES], const struct wallet_ending *ending);

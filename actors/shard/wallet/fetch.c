@@ -11,8 +11,8 @@ static enum err open_draft(struct request *request, struct draft *draft)
 	const msgpack_object *args = request->args;
 	struct span           type = arg_span(&args[ARG_WALLET_PASS_type]);
 	struct span           token = arg_span(&args[ARG_WALLET_PASS_token]);
-	enum err              err = pass_of_token_bytes(request, token.at, &draft->pass, &draft->body);
-	if (err) return err == ERR_RESOURCE_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+	enum err              err = phone_pass_body(request, token, &draft->pass, &draft->body);
+	if (err) return err;
 	if ((err = phone_may_have(request, &draft->pass))) return err;
 	err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, wallet_number(type),
 	                           &draft->credential);

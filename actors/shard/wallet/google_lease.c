@@ -91,8 +91,10 @@ static enum err render(struct request *request, struct google_job *job)
 	struct request own = *request;
 	own.account = job->account;
 	enum err err = pass_body(&own, &job->draft.pass, &job->draft.body);
-	if (!err && job->draft.pass.now.flags & HOT_ERASED)
+	if (!err && job->draft.pass.now.flags & HOT_ERASED) {
 		memcpy(job->draft.body.token, job->row.token, sizeof job->row.token);
+		job->draft.body.pass_id = span_of("", 0);
+	}
 	if (!err) err = draft_show(&own, &job->draft);
 	if (!err) err = find_message(request, job);
 	if (err) return err;

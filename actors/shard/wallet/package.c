@@ -1,6 +1,7 @@
 /* GET /p/{token}/pass.pkpass: the pass as Apple's wallet takes it. What travels to http are the package's own files and the name
  * of its kit, which http asks for if it has none. */
 #include "actors/shard/wallet/draft.h"
+#include "actors/shard/wallet/phone.h"
 
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/package_reply.h"
@@ -72,7 +73,8 @@ enum err on_WALLET_KIT(struct request *request, struct outcome *outcome)
 	struct draft  draft = {.credential = {.number = 0}}; /* nothing is signed */
 	struct buffer kit = {0};
 	if (!is_on(request)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = pass_of_token_bytes(request, token.at, &draft.pass, &draft.body);
+	enum err err = phone_pass_body(request, token, &draft.pass, &draft.body);
+	if (err == ERR_UNAUTHENTICATED) err = ERR_RESOURCE_NOT_FOUND;
 	if (err || (err = draft_begin(request, &draft))) return err;
 	if (!span_equal(hash, span_of(draft.kit.is.hash, SHA256_BYTES))) return ERR_RESOURCE_NOT_FOUND;
 	if (!(err = draft_kit_write(&draft.kit, &kit))) err = send_kit(outcome, buffer_span(&kit));

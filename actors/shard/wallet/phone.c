@@ -3,15 +3,52 @@
 
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/wallet/google.h"
+#include "store/cleanup.h"
 #include "store/tally.h"
+
+#include <openssl/crypto.h>
+
+enum err phone_erased_token(struct request *request, const struct hot_at *pass, uint8_t token[TOKEN_BYTES])
+{
+	struct cleanup row = cleanup_of_number(pass->account, CLEANUP_REGISTRATIONS, pass->number);
+	enum err       err = cleanup_get(request->view, &row);
+	if (!err && row.state_size != TOKEN_BYTES) err = ERR_NOT_FOUND;
+	if (!err) memcpy(token, row.state, TOKEN_BYTES);
+	return err;
+}
+
+/* The pass of which phones know that token, if it was erased. */
+static enum err find_erased(struct request *request, const uint8_t token[TOKEN_BYTES], struct hot_at *pass,
+                            struct body *body)
+{
+	struct account_id account;
+	uint32_t          number;
+	uint8_t           kept[TOKEN_BYTES];
+	if (!token_read(&request->facts->tokens, token, &account, &number)) return ERR_NOT_FOUND;
+	if (memcmp(account.b, request->account->id.b, sizeof account.b)) return ERR_NOT_FOUND;
+	enum err err = hot_get(request->view, account, number, pass);
+	if (!err && !(pass->now.flags & HOT_ERASED)) err = ERR_NOT_FOUND;
+	if (!err) err = phone_erased_token(request, pass, kept);
+	if (!err && CRYPTO_memcmp(kept, token, sizeof kept)) err = ERR_NOT_FOUND;
+	if (err) return err;
+	if ((err = pass_body(request, pass, body))) return err;
+	memcpy(body->token, token, sizeof body->token);
+	body->pass_id = span_of("", 0);
+	return OK;
+}
+
+enum err phone_pass_body(struct request *request, struct span token, struct hot_at *pass, struct body *body)
+{
+	if (token.size != TOKEN_BYTES) return ERR_UNAUTHENTICATED;
+	enum err err = pass_of_token_bytes(request, token.at, pass, body);
+	if (err == ERR_RESOURCE_NOT_FOUND) err = find_erased(request, token.at, pass, body);
+	return err == ERR_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+}
 
 enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass)
 {
 	struct body body;
-	struct span bytes = arg_span(token);
-	enum err    err = bytes.size == TOKEN_BYTES ? pass_of_token_bytes(request, bytes.at, pass, &body)
-	                                            : ERR_RESOURCE_NOT_FOUND;
-	return err == ERR_RESOURCE_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
+	return phone_pass_body(request, arg_span(token), pass, &body);
 }
 
 enum err phone_pass_ended(struct request *request, const struct hot_at *pass, wall_us *at)
@@ -33,6 +70,7 @@ enum err phone_may_have(struct request *request, const struct hot_at *pass)
 	wall_us           ended;
 	if (pass_is_issued(now)) return now->flags & HOT_REINSTALL_BLOCKED ? ERR_UNAUTHENTICATED : OK;
 	if (now->status != PASS_DEACTIVATED) return ERR_UNAUTHENTICATED;
+	if (now->flags & HOT_ERASED) return OK; /* while it is found */
 	enum err err = phone_pass_ended(request, pass, &ended);
 	if (err) return err;
 	return request->now.v < wallet_ended_until(ended).v ? OK : ERR_UNAUTHENTICATED;

@@ -10,8 +10,15 @@
 /* Service time in which a pass without a phone may find one again. */
 enum { WALLET_REMOVAL_S = 60 };
 
-/* The pass that a phone names by the token of its link, deleted ones too. Errors: ERR_UNAUTHENTICATED: there is none. */
+/* The pass that a phone names by the token of its link, deleted ones too; an erased one by its former link, until its phones are
+ * forgotten, with an empty id. Errors: ERR_UNAUTHENTICATED: there is none. */
+must_check enum err phone_pass_body(struct request *request, struct span token, struct hot_at *pass,
+                                    struct body *body);
 must_check enum err phone_pass(struct request *request, const msgpack_object *token, struct hot_at *pass);
+
+/* The token by which phones know an erased pass. Errors: ERR_NOT_FOUND: it has no phones any more. */
+must_check enum err phone_erased_token(struct request *request, const struct hot_at *pass,
+                                       uint8_t token[TOKEN_BYTES]);
 
 /* May a phone have the pass: is it open and not blocked, or did it end less than WALLET_ENDED_DAYS ago? Errors:
  * ERR_UNAUTHENTICATED: no. */

@@ -28,9 +28,10 @@ static enum err add_pass(struct request *request, uint32_t number, const struct 
 	if (known && pass.now.ledger_head <= known->seq && look <= known->look) return OK;
 	struct buffer room = {0};
 	err = pass_body_in(request, &pass, &room, &body);
+	if (!err && pass.now.flags & HOT_ERASED) err = phone_erased_token(request, &pass, body.token);
 	if (!err) buffer_append(tokens, body.token, TOKEN_BYTES);
 	buffer_free(&room);
-	return err;
+	return err == ERR_NOT_FOUND ? OK : err; /* its phones are being forgotten */
 }
 
 static enum err collect(struct request *request, struct registration *row, const struct wallet_tag *known,
