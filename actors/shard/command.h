@@ -76,10 +76,12 @@ struct shard_facts {
 	atomic_uint_fast64_t memory_bytes, evictions; /* of passes in memory: as in store_counters() */
 	uint64_t             memory_bound;
 
-	bool                     test_clock;       /* may service time be set? */
-	uint32_t                 wallet_bulk_rate; /* --wallet-bulk-rate */
-	bool                     no_deliveries;    /* no endpoint is called: images wait */
-	atomic_int_fast64_t      clock_offset;     /* microseconds that service time is ahead */
+	bool                test_clock;       /* may service time be set? */
+	uint32_t            wallet_bulk_rate; /* --wallet-bulk-rate */
+	bool                no_deliveries;    /* no endpoint is called: images wait */
+	atomic_int_fast64_t clock_offset;     /* microseconds that service time is ahead */
+	atomic_int_fast64_t
+	    clock_gap; /* microseconds between the wall clock and service time, without that */
 	struct delivery_counters deliveries;
 	struct issuance_counters issuances;
 	struct push_counters     pushes;

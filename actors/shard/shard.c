@@ -21,7 +21,7 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	AHEAD_LOG_S = 60,      /* logs service time that is ahead of the wall clock by more */
+	GAP_LOG_S = 60,        /* logs service time that differs from the wall clock by more */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
 	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
@@ -39,6 +39,7 @@ struct shard {
 	struct loop     loop;
 	int             dir_fd, lock_fd, gate_fd;
 	wall_us         last_now;  /* the latest time in the journal */
+	bool            differs;   /* it was logged that service time does */
 	bool            is_logged; /* the reason why it did not start was logged */
 };
 
@@ -174,10 +175,11 @@ static void begin_clock(struct shard *shard)
 	wall_us wall = time_wall();
 	int64_t ahead_s = (shard->last_now.v - wall.v) / US_PER_SEC;
 	service_clock_begin(&shard->engine->clock, shard->last_now, wall, time_boot());
-	if (ahead_s > AHEAD_LOG_S && !shard->engine->facts.test_clock)
+	if (ahead_s > GAP_LOG_S && !shard->engine->facts.test_clock)
 		log_warn("service_time_ahead",
 		         "seconds=%lld reason=\"it was set ahead, or the wall went back\"",
 		         (long long)ahead_s);
+	shard->differs = ahead_s > GAP_LOG_S;
 }
 
 static enum err open_all(struct shard *shard, const struct options *options)
@@ -212,6 +214,24 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	return OK;
 }
 
+/* Service time, which follows the wall clock slowly: a jump shows for ten times as long. */
+static wall_us look_at_clocks(struct shard *shard)
+{
+	struct engine *engine = shard->engine;
+	wall_us        wall = time_wall(), now = service_clock_now(&engine->clock, wall, time_boot());
+	int64_t        gap = wall.v - engine->clock.now_us, gap_s = gap / US_PER_SEC;
+	bool           differs = gap_s > GAP_LOG_S || gap_s < -GAP_LOG_S;
+	atomic_store_explicit(&engine->facts.clock_gap, gap, memory_order_relaxed);
+	if (differs && !shard->differs && !engine->facts.test_clock)
+		log_warn(
+		    "service_time_differs",
+		    "seconds=%lld reason=\"the wall clock has jumped, and service time follows by a tenth of "
+		    "the elapsed time\"",
+		    (long long)gap_s);
+	shard->differs = differs;
+	return now;
+}
+
 /* Turns until stopped, then until everything decided is durable, within limits. */
 static enum err run(struct shard *shard)
 {
@@ -220,7 +240,7 @@ static enum err run(struct shard *shard)
 	bool           more;
 	for (;;) {
 		mono_us  now = time_mono();
-		wall_us  service_now = service_clock_now(&engine->clock, time_wall(), time_boot());
+		wall_us  service_now = look_at_clocks(shard);
 		enum err err = engine_turn(engine, now, service_now, &more);
 		if (err) return err;
 		child_report(&shard->child, "ready", engine->facts.epoch, now);

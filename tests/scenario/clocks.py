@@ -20,7 +20,7 @@ class ClockService(Service):
                 "ASAN_OPTIONS": checks, "CLOCK_OFFSET_FILE": str(self.offset)}
 
     def set_clock(self, seconds):
-        self.expect_log("event=service_time_ahead")
+        self.expect_log("event=service_time_(ahead|differs)")
         fresh = self.offset.with_suffix(".new")
         fresh.write_text(str(seconds))
         fresh.rename(self.offset)

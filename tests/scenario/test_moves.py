@@ -15,6 +15,7 @@ import pytest
 from clocks import DAY_SECONDS, ClockService
 from crowd import DECIDED, Crowd
 from harness import wait_for
+from metrics import look
 from origins import Origin, holds_everything
 from patience import PATIENCE
 from shop import Shop, new_id, path_of
@@ -330,6 +331,23 @@ def clock_service():
     service = ClockService(shards=1)
     yield service
     assert service.close() == []
+
+
+@pytest.mark.parametrize("seconds", [-DAY_SECONDS, DAY_SECONDS])
+def test_a_clock_that_jumps_is_reported(clock_service, seconds):
+    service = clock_service
+    service.set_clock(0)
+    service.start()
+
+    def gap():
+        return look(service).get("stampede_shard_clock_gap_seconds", shard="0")
+    assert gap() < 2
+    service.set_clock(seconds)
+    wait_for(lambda: gap() > DAY_SECONDS - 60, 10, "the gap")
+    (line,) = [line for line in service.log_lines() if "event=service_time_differs" in line]
+    assert abs(int(re.search(r" seconds=(-?\d+) ", line)[1]) - seconds) < 60
+    service.set_clock(0)
+    wait_for(lambda: gap() < 60, 10, "the clocks to agree again")
 
 
 def jumps():

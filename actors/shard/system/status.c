@@ -52,10 +52,11 @@ static const char *room_text(int room)
 	return "none";
 }
 
-/* The disk: what is kept, how old the newest snapshot is, what is left. */
+/* The host: what its disk keeps, how old the newest snapshot is, what is left, how far its clock is. */
 static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk, size_t map)
 {
 	struct snapshotter_state state;
+	const int64_t gap = atomic_load_explicit(&facts->clock_gap, memory_order_relaxed) / US_PER_SEC;
 	snapshotter_state(facts->snapshotter, &state);
 	MEMBER_ALWAYS(tables, STRING, tables_text(facts));
 	MEMBER_ALWAYS(data_bytes, INTEGER, state.data_bytes);
@@ -66,6 +67,7 @@ static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk, size_
 	MEMBER_NULLABLE(snapshot_age_seconds, INTEGER, state.snapshots, state.snapshot_age_s);
 	MEMBER_ALWAYS(snapshot_failures, INTEGER, state.failures);
 	MEMBER_ALWAYS(free_bytes, INTEGER, state.free_bytes);
+	MEMBER_ALWAYS(clock_gap_seconds, INTEGER, gap < 0 ? -gap : gap);
 	MEMBER_ALWAYS(tables_rebuilt, INTEGER, facts->tables_rebuilt);
 	MEMBER_ALWAYS(room, INTEGER, (uint64_t)(DISK_FOR_NOTHING - atomic_load(&facts->room)));
 	MEMBER_ALWAYS(accepts, STRING, room_text(atomic_load(&facts->room)));
