@@ -101,12 +101,20 @@ static void ask_servers(struct query *query, ares_channel ares);
 
 static void wait_for_stream(struct question *question);
 
+/* c-ares reports the last attempt. If it timed out, and an earlier one did not, a server has answered that it cannot. */
+static int worst_of(const struct query *query, int status, int timeouts)
+{
+	bool has_failed = (unsigned)timeouts < query->question->channel->attempts && !query->is_truncated;
+
+	return status == ARES_ETIMEOUT && has_failed ? ARES_ESERVFAIL : status;
+}
+
 static void on_answer(void *user, int status, int timeouts, unsigned char *answer, int size)
 {
 	struct query   *query = user;
 	struct resolved resolved = {0};
 
-	(void)timeouts;
+	status = worst_of(query, status, timeouts);
 	if (status == ARES_SUCCESS) status = resolver_gather(query->family, answer, size, &resolved);
 	if (query->is_truncated || !resolver_is_truncated(status, answer, size)) {
 		on_end(query->question, status, &resolved);

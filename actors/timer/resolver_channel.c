@@ -86,6 +86,17 @@ static int read_order(struct resolver *resolver, char order[3])
 	return status;
 }
 
+static int count_attempts(struct channel *channel)
+{
+	struct ares_addr_port_node *servers = NULL;
+	int                         status = ares_get_servers_ports(channel->ares, &servers);
+
+	for (const struct ares_addr_port_node *server = servers; server; server = server->next)
+		channel->attempts += TRIES;
+	if (servers) ares_free_data(servers);
+	return status;
+}
+
 enum err resolver_channel_new(struct resolver *resolver, struct channel **made)
 {
 	struct channel *channel = calloc(1, sizeof *channel);
@@ -100,6 +111,10 @@ enum err resolver_channel_new(struct resolver *resolver, struct channel **made)
 	if (resolver->servers && ares_set_servers_ports_csv(channel->ares, resolver->servers)) {
 		resolver_channel_free(channel);
 		return ERR_BAD_OPTION;
+	}
+	if (count_attempts(channel)) {
+		resolver_channel_free(channel);
+		return ERR_NO_MEMORY;
 	}
 	*made = channel;
 	return OK;

@@ -26,6 +26,7 @@ struct channel {
 	ares_channel hosts;    /* reads the hosts file only; opens no socket */
 	char         order[3]; /* of the two: "bf", "fb", "b" or "f", as c-ares names them */
 	uint32_t     open;     /* open queries */
+	unsigned     attempts; /* of a query, over all servers */
 };
 
 /* The TCP queries of one look-up. It has no question when that has ended. */

@@ -138,6 +138,19 @@ def test_a_silent_name_server_is_skipped(receiver, wide, names, tmp_path):
     silent.close()
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_name_server_that_fails_beside_a_silent_one_is_reported(receiver, wide, names, tmp_path, order):
+    names.failing = {"broken.hooks.test"}
+    silent = Names("127.0.0.77", names.port)
+    silent.silent.add("broken.hooks.test")
+    hosts = (silent.host, names.host)
+    file = resolv_conf(tmp_path, *(hosts[index] for index in order))
+    got = details(drive([f"post broken.hooks.test {receiver.url(host='broken.hooks.test')}"], *wide, "--resolv-conf", file,
+                        "--dns-port", names.port))
+    assert got == {"broken.hooks.test": ("dns", "DNS: the name servers refused or failed to answer")}
+    silent.close()
+
+
 def test_the_next_query_uses_a_changed_resolver(receiver, wide, names, tmp_path):
     """Queries to the previous server are still open. It does not matter how resolv.conf was changed."""
     hosts = [f"h{i}.hooks.test" for i in range(4)]
