@@ -274,7 +274,7 @@ def test_a_patched_url_is_not_fetched(shop, gallery):
         wait_for(lambda: gallery.requests, 10, "the fetch")
         shop.client.patch(path_of(body["pass_id"]), {"appearance": {"logo": gallery.url("/image/p")}}).is_empty(204)
         gallery.release()
-        assert waiting.result().status == 201
+        assert waiting.result().status in (201, 202)  # 202: ten seconds have passed, on a slow machine
     assert gallery.to["/image/p"] == []
 
 
