@@ -134,6 +134,15 @@ static enum err refuse_member(struct reading *reading, unsigned i)
 	return refuse(reading, i, reason);
 }
 
+/* In a form, `+` decodes to a space: here it was the sign of an offset. Without memory: empty. */
+static struct span time_text(struct reading *reading, struct span text)
+{
+	uint8_t *copy = arena_take(&reading->memory->arena, text.size + 1);
+	for (size_t i = 0; copy && i < text.size; i++)
+		copy[i] = text.at[i] == ' ' ? '+' : text.at[i];
+	return span_of(copy, copy ? text.size : 0);
+}
+
 /* Refuses a parameter that pack_query() rejected. */
 static enum err refuse_query(struct reading *reading, unsigned i)
 {
@@ -141,6 +150,7 @@ static enum err refuse_query(struct reading *reading, unsigned i)
 	struct reason   reason = {.cause = CAUSE_WANTED};
 	if (type == TYPE_INTEGER) return refuse_integer(reading, i, reading->texts[i]);
 	if (type == TYPE_BOOLEAN) reason.wanted = "true or false, or 1, 0, t, f";
+	if (type == TYPE_TIME) reason.wanted = rfc3339_wanted(time_text(reading, reading->texts[i]));
 	if (type == TYPE_STRINGS) reason.cause = CAUSE_BAD_ENCODING;
 	if (type == TYPE_STRING) {
 		if (utf8_is_valid(reading->texts[i])) return refuse_length(reading, i, reading->texts[i]);
@@ -257,15 +267,10 @@ static void pack_boolean(msgpack_packer *packer, bool truth)
 		msgpack_pack_false(packer);
 }
 
-/* In a form, `+` decodes to a space: here it was the sign of an offset. */
 static bool pack_time(struct reading *reading, struct span text, msgpack_packer *packer)
 {
-	wall_us  at;
-	uint8_t *copy = arena_take(&reading->memory->arena, text.size + 1);
-	if (!copy) return false;
-	for (size_t i = 0; i < text.size; i++)
-		copy[i] = text.at[i] == ' ' ? '+' : text.at[i];
-	if (!rfc3339_read(span_of(copy, text.size), &at)) return false;
+	wall_us at;
+	if (!rfc3339_read(time_text(reading, text), &at)) return false;
 	msgpack_pack_int64(packer, at.v);
 	return true;
 }

@@ -171,15 +171,20 @@ static int64_t code_points(struct span text)
 	return count;
 }
 
-static bool is_date(struct span text)
+/* NULL: it is a date or a date-time. */
+static const char *wanted_date(struct span text)
 {
-	char    whole[32];
-	wall_us at;
-	if (rfc3339_read(text, &at)) return true;
-	if (text.size != 10) return false;
-	memcpy(whole, text.at, 10);
-	memcpy(whole + 10, "T00:00:00Z", 10);
-	return rfc3339_read(span_of(whole, 20), &at);
+	static const char day[] = "0000-00-00";
+	wall_us           at;
+	if (rfc3339_read(text, &at) || rfc3339_day_read(text, &at)) return NULL;
+	bool has_form = text.size == sizeof day - 1;
+	for (size_t i = 0; has_form && i < text.size; i++)
+		has_form = day[i] == '-' ? text.at[i] == '-' : text.at[i] >= '0' && text.at[i] <= '9';
+	if (has_form) return "a day that exists";
+	const char *wanted = rfc3339_wanted(text);
+	return strcmp(wanted, WANTED_TIME) ? wanted
+	                                   : "an RFC 3339 date or date-time such as 2026-11-26 or "
+	                                     "2026-11-26T10:00:00Z";
 }
 
 static bool is_text(const msgpack_object *value)
@@ -204,8 +209,8 @@ static const char *wanted_type(const struct template_field *field, const msgpack
 		fits = first == 't' || first == 'f';
 		break;
 	case FIELD_DATE:
-		wanted = "an RFC 3339 date or date-time such as 2026-11-26 or 2026-11-26T10:00:00Z";
-		fits = fits && is_date(text);
+		wanted = wanted_date(fits ? text : span_of("", 0));
+		fits = !wanted;
 		break;
 	case FIELD_URL:
 		wanted = "an http or https URL without blanks";

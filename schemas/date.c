@@ -160,7 +160,9 @@ static bool is_after_leap_second(int64_t us)
 	return day == 1 && us - days * US_PER_DAY < US_PER_SEC;
 }
 
-bool rfc3339_read(struct span text, wall_us *at)
+enum date_fault { DATE_IS_TIME, DATE_FORM, DATE_ZONE, DATE_DAY, DATE_TIME, DATE_RANGE };
+
+static enum date_fault read_time(struct span text, wall_us *at)
 {
 	struct reader reader = {text, false};
 	unsigned      year = read_number(&reader, 4);
@@ -175,16 +177,46 @@ bool rfc3339_read(struct span text, wall_us *at)
 	expect(&reader, ':');
 	unsigned second = read_number(&reader, 2);
 	int64_t  fraction_us = read_fraction_us(&reader);
-	int64_t  offset_us = read_offset_us(&reader);
-	if (reader.bad || reader.left.size > 0) return false;
-	if (!is_day(year, month, day) || hour > 23 || minute > 59 || second > 60) return false;
+	if (!reader.bad && reader.left.size == 0) return DATE_ZONE;
+	int64_t offset_us = read_offset_us(&reader);
+	if (reader.bad || reader.left.size > 0) return DATE_FORM;
+	if (!is_day(year, month, day)) return DATE_DAY;
+	if (hour > 23 || minute > 59 || second > 60) return DATE_TIME;
 	int64_t seconds = days_of(year, month, day) * 86400 + (hour * 60 + minute) * 60 + second;
 	int64_t us = seconds * US_PER_SEC + fraction_us - offset_us;
-	if (second == 60 && !is_after_leap_second(us)) return false;
+	if (second == 60 && !is_after_leap_second(us)) return DATE_TIME;
 	/* An offset may move the day beyond the years that rfc3339_text() prints. */
-	if (us < YEAR_0001 || us > YEAR_9999_LAST) return false;
+	if (us < YEAR_0001 || us > YEAR_9999_LAST) return DATE_RANGE;
 	at->v = us;
-	return true;
+	return DATE_IS_TIME;
+}
+
+bool rfc3339_read(struct span text, wall_us *at)
+{
+	return read_time(text, at) == DATE_IS_TIME;
+}
+
+bool rfc3339_day_read(struct span text, wall_us *at)
+{
+	char whole[20];
+	if (text.size != 10) return false;
+	memcpy(whole, text.at, 10);
+	memcpy(whole + 10, "T00:00:00Z", 10);
+	return rfc3339_read(span_of(whole, sizeof whole), at);
+}
+
+const char *rfc3339_wanted(struct span text)
+{
+	wall_us at;
+	switch (read_time(text, &at)) {
+	case DATE_ZONE: return "a date-time with a time zone: Z, or an offset such as -06:00";
+	case DATE_DAY: return "a date-time of a day that exists";
+	case DATE_TIME: return "a date-time from 00:00:00 to 23:59:59";
+	case DATE_RANGE: return "a date-time of the years 0001 to 9999";
+	case DATE_IS_TIME:
+	case DATE_FORM: break;
+	}
+	return WANTED_TIME;
 }
 
 static int64_t unit_us(uint8_t letter)

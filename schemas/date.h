@@ -16,6 +16,10 @@ void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT]);
 /* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z. false: malformed, or
  * not a real day. A second of 60 may end a month in UTC: it is read as the second after it. */
 bool rfc3339_read(struct span text, wall_us *at);
+/* The same for a day alone, "2026-11-26": its midnight in UTC. */
+bool rfc3339_day_read(struct span text, wall_us *at);
+/* What a text that is no time must be, in messages: WANTED_TIME, or what is wrong of it. */
+const char *rfc3339_wanted(struct span text);
 
 #define DURATION_MOST "36525d" /* 100 years; the greatest duration */
 /* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at most

@@ -124,8 +124,7 @@ static enum outcome take_time(struct cli *cli, struct taken *taken, const struct
 		taken_int(taken, argument->taking->argument, time.v);
 		return DONE;
 	}
-	snprintf(message, sizeof message, "%s must be an RFC 3339 date-time such as 2026-11-26T10:00:00Z.",
-	         argument->option);
+	snprintf(message, sizeof message, "%s must be %s.", argument->option, rfc3339_wanted(span_str(text)));
 	return cli_fail_field(cli, ERR_INVALID_INPUT, span_str(argument->option + 2), message); /* as typed */
 }
 

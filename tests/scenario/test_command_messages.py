@@ -124,9 +124,13 @@ def test_an_unknown_condition_or_member(shop, service, tmp_path):
 
 
 def test_an_invalid_time(shop, service, a_pass):
-    for time in ("tomorrow", "2027-01-01", "2027-01-01T00:00:00", "1767225600", ""):
+    example = "an RFC 3339 date-time such as 2026-11-26T10:00:00Z"
+    rows = {"tomorrow": example, "2027-01-01": example, "1767225600": example, "": example,
+            "2027-01-01T00:00:00": "a time zone: Z, or an offset such as -06:00", "2027-02-29T00:00:00Z": "a day that exists",
+            "2027-01-01T24:00:00Z": "from 00:00:00 to 23:59:59"}
+    for time, words in rows.items():
         error = refused(shop, "notification", "schedule", shop.account, "--pass", a_pass, "--message", "m", "--at", time)
-        says(error, INPUT, "at", ["--at", "RFC 3339", "such as 2026-11-26T10:00:00Z"])
+        says(error, INPUT, "at", ["--at", words])
 
 
 def test_an_event_that_the_pass_cannot_have(shop, service):

@@ -122,6 +122,42 @@ Test(date, refuses_invalid_dates)
 	}
 }
 
+Test(date, a_message_says_what_is_wrong_of_a_time)
+{
+	static const struct {
+		const char *text, *wanted;
+	} rows[] = {
+	    {"2026-11-26T10:00:00", "time zone"},
+	    {"2026-11-26T10:00:00.5", "time zone"},
+	    {"2026-02-30T10:00:00Z", "day that exists"},
+	    {"2026-13-01T10:00:00Z", "day that exists"},
+	    {"2026-02-29T10:00:00+01:00", "day that exists"},
+	    {"2026-11-26T24:00:00Z", "23:59:59"},
+	    {"2026-11-26T10:60:00Z", "23:59:59"},
+	    {"2026-11-26T10:00:60Z", "23:59:59"},
+	    {"0001-01-01T00:00:00+01:00", "years"},
+	    {"01/02/2026", WANTED_TIME},
+	    {"2026-11-26", WANTED_TIME},
+	    {"2026-11-26T10:00:00ZZ", WANTED_TIME},
+	    {"2026-11-26T10:00:00+24:00", WANTED_TIME},
+	    {"", WANTED_TIME},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(strstr(rfc3339_wanted(span_str(rows[i].text)), rows[i].wanted), "%s: %s",
+		          rows[i].text, rfc3339_wanted(span_str(rows[i].text)));
+}
+
+Test(date, a_day_alone)
+{
+	wall_us at, midnight;
+	cr_assert(rfc3339_read(span_str("2024-02-29T00:00:00Z"), &midnight));
+	cr_expect(rfc3339_day_read(span_str("2024-02-29"), &at));
+	cr_expect_eq(at.v, midnight.v);
+	cr_expect_not(rfc3339_day_read(span_str("2026-02-29"), &at));
+	cr_expect_not(rfc3339_day_read(span_str("2024-2-29T"), &at));
+	cr_expect_not(rfc3339_day_read(span_str("2024-02-29T"), &at));
+}
+
 Test(date, every_day_reads_as_it_was_printed)
 {
 	const int64_t day_us = INT64_C(86400) * US_PER_SEC;

@@ -94,6 +94,8 @@ static enum err take_expiration(struct request *request, struct outcome *outcome
 	    (end && (members.fixed_end->type != MSGPACK_OBJECT_STR ||
 	             !rfc3339_read(object_text(members.fixed_end), &row->fixed_end)))) {
 		struct reason reason = *REASON(EXPIRATION_END, "fixed_end", .wanted = WANTED_TIME);
+		bool          is_text = members.fixed_end && members.fixed_end->type == MSGPACK_OBJECT_STR;
+		if (is_text) reason.wanted = rfc3339_wanted(object_text(members.fixed_end));
 		if (members.fixed_end) reason.cause = end ? CAUSE_WANTED : CAUSE_EXPIRATION_NO_END;
 		return refuse_member(request, outcome, "expiration", reason);
 	}
