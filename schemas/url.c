@@ -170,7 +170,8 @@ static enum cause read_url(struct span text, bool may_be_plain, struct url *url)
 	*url = (struct url){.is_plain = may_be_plain && begins_with(text, plain_scheme)};
 	if (url->is_plain) begin = plain_scheme;
 	if (text.size > URL_BYTES_MAX) return CAUSE_URL_LONG;
-	if (!begins_with(text, begin)) return CAUSE_URL_SCHEME;
+	if (!begins_with(text, begin))
+		return text.size && *text.at <= ' ' ? CAUSE_URL_BLANK : CAUSE_URL_SCHEME;
 	host_end = find_any(text, strlen(begin), "/?#");
 	if ((cause = check_bytes(text, host_end))) return cause;
 	memcpy(authority, text.at, host_end);

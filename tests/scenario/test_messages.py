@@ -368,6 +368,7 @@ def test_a_reward_in_the_wrong_state(shop, service, a_pass):
 URLS = [
     (..., "is missing", "https"), (None, "is missing"), (5, "a string"), ([], "a string"), ("", "begin with https://"),
     ("http://hooks.example/", "begin with https://"), ("hooks.example", "begin with https://"),
+    (" https://hooks.example/", "no blanks"), ("\thttps://hooks.example/", "no blanks"),
     ("https://hooks.example/" + "a" * 1800, "too long", "1800 bytes"), ("https://hooks.example/café", "ASCII", "percent-encode"),
     ("https://hooks.example/a b", "blanks"), ("https://hooks.example\\x", "backslashes"),
     ("https://user:word@hooks.example/", "credentials"), ("https://@hooks.example/", "credentials"),
