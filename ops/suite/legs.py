@@ -123,10 +123,10 @@ def kills(run, directory):
     return "6" if not run.everything else "54" if directory == PLAIN else "12"
 
 
-def scenarios(run, directory, marks, workers):
+def scenarios(run, directory, marks, workers, name=None):
     """Tests of a file stay together, since they share services. Most wait most of the time, so several run on each
     core."""
-    report = run.results / f"{directory}.xml"
+    report = run.results / f"{name or directory}.xml"
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
            "STAMPEDE_KILLS": kills(run, directory), "STAMPEDE_SLOW" if run.everything else "STAMPEDE_DRAWN": "1"}
@@ -144,11 +144,16 @@ def scenarios(run, directory, marks, workers):
 
 
 def scenarios_asan(run):
-    return scenarios(run, ASAN, "not plain", workers=3)
+    return scenarios(run, ASAN, "not plain and not alone", workers=3)
 
 
 def scenarios_plain(run):
-    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain", workers=4 if not run.everything else 3)
+    return scenarios(run, PLAIN, "not alone" if run.everything else "plain and not alone", workers=3 if run.everything else 4)
+
+
+def scenarios_alone(run):
+    """Bounds of the interface do not stretch with the machine, so these run when all else has ended."""
+    return scenarios(run, PLAIN, "alone", workers=1, name="alone")
 
 
 def repeat_failed(run):
@@ -228,4 +233,4 @@ BESIDE = [[("style and clauses of the interface", style), ("unit tests, ASan and
           [("store with failing calls", failing_calls), ("store after crashes", crash_states),
            ("negative controls", controls), ("random operations against a model", model)]]
 ONLY_WITH_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
-LAST = [("failed scenarios once more", repeat_failed)]
+LAST = [("scenarios that need a quiet machine", scenarios_alone), ("failed scenarios once more", repeat_failed)]

@@ -29,6 +29,7 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "drawn(n): with STAMPEDE_DRAWN=1 one of n cases runs, drawn by STAMPEDE_SEED")
+    config.addinivalue_line("markers", "alone: about a bound of milliseconds or seconds that no slow machine stretches")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 

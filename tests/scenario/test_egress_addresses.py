@@ -77,6 +77,7 @@ def test_an_attempt_at_silent_addresses_ends_at_its_timeout(receiver, wide, name
         assert set(details(got).values()) == {("timeout", "connect: timeout, no address took the connection")}
 
 
+@pytest.mark.alone  # before the 250 ms of the next address have passed
 def test_an_open_connection_is_used_before_a_new_one(receiver, wide, names):
     names.addresses["many.hooks.test"] = ["127.0.0.2", "127.0.0.1"]
     with Hole("127.0.0.2", receiver.port):
@@ -194,7 +195,8 @@ def posts(receiver, owner, hosts):
     return [f"owner {owner}", *(f"post {host} {receiver.url(host=host)}" for host in hosts)]
 
 
-@pytest.mark.plain  # DNS has two seconds
+@pytest.mark.alone  # DNS has two seconds
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("tcp", ["refused", "closed", "silent", "answered"])
 def test_truncated_answers_do_not_disturb_other_lookups(receiver, wide, names, tcp):
     """For each way in which the name server treats TCP. The others' outcomes are those they have alone."""
@@ -230,7 +232,7 @@ def test_a_truncated_answer_is_completed_by_tcp_from_each_server(receiver, wide,
     with_tcp.close()
 
 
-@pytest.mark.plain  # likewise
+@pytest.mark.alone  # likewise
 def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver, wide, names):
     """The name server does not answer by TCP. Each account has more names than may use TCP at once, and the twelve together
     almost fill its places."""
@@ -247,7 +249,7 @@ def test_an_account_with_many_truncated_answers_leaves_room_for_others(receiver,
     assert {got[host] for host in hanging} == {("dns", "DNS: timeout, the name servers are silent")}
 
 
-@pytest.mark.plain  # likewise
+@pytest.mark.alone  # likewise
 def test_all_truncated_answers_of_an_account_are_completed(receiver, wide, names):
     """They arrive together, and are more than may use TCP at once."""
     names.serve_tcp()

@@ -95,6 +95,7 @@ def test_reloads_do_not_disturb_clients(configured):
     assert faults == []
 
 
+@pytest.mark.alone  # within the time of a handshake
 def test_a_handshake_after_the_reload_of_its_certificate(configured):
     """The connections were accepted before two reloads and begin their handshake afterwards."""
     service = configured.service

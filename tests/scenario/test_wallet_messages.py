@@ -154,6 +154,7 @@ def test_a_message_to_an_audience_reaches_its_members_on_phones(at):
     assert at.service.cli("verify")["ok"]
 
 
+@pytest.mark.alone  # looks while the pace of seconds lasts
 def test_an_audience_is_gone_through_at_the_pace_set_and_over_deaths(new_service, authority, apns, options):
     at = Setting(new_service, authority, apns, options, "--wallet-bulk-rate", "5")
     pairs = [at.installed(f"pass-{i}") for i in range(20)]
