@@ -53,7 +53,7 @@ static const char *room_text(int room)
 }
 
 /* The host: what its disk keeps, how old the newest snapshot is, what is left, how far its clock is. */
-static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk, size_t map)
+static void pack_host(const struct shard_facts *facts, msgpack_packer *pk, size_t map)
 {
 	struct snapshotter_state state;
 	const int64_t gap = atomic_load_explicit(&facts->clock_gap, memory_order_relaxed) / US_PER_SEC;
@@ -206,7 +206,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	MEMBER_ALWAYS(issuance_histogram, HISTOGRAM, &facts->issuances.times);
 	MEMBER_ALWAYS(issuer, STRING, issuer);
 	MEMBER_ALWAYS(issuer_available, INTEGER, strcmp(issuer, "up") == 0);
-	pack_disk(facts, pk, map);
+	pack_host(facts, pk, map);
 	pack_wallets(request, pk, map);
 	if (atomic_load(&facts->wallets)) {
 		pack_work(request, pk, map);
