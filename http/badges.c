@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* One of the two may be left out. A folder that is not there is a mistake. */
-static void is_missing(const char *folder, const char *path, const char *reason)
+static void log_missing(const char *folder, const char *path, const char *reason)
 {
 	bool has_folder = !access(folder, X_OK);
 	if (has_folder && access(path, F_OK) < 0)
@@ -27,15 +27,15 @@ static void read_badge(const char *folder, enum wallet_kind kind, struct buffer 
 	int      size = snprintf(path, sizeof path, "%s/%s.svg", folder, wallet_kind_text(kind));
 	int      fd = size > 0 && (size_t)size < sizeof path ? named_file_open(path, &until) : -1;
 	if (fd < 0) {
-		is_missing(folder, path, named_file_error(errno));
+		log_missing(folder, path, named_file_error(errno));
 		return;
 	}
 	while (got > 0 && badge->size <= BADGE_BYTES_MAX && (room = buffer_reserve(badge, 16384)))
 		if ((got = named_file_read(fd, room, 16384, until)) > 0) badge->size += (size_t)got;
 	close(fd);
 	if (got == 0 && !badge->failed && badge->size <= BADGE_BYTES_MAX) return;
-	is_missing(folder, path,
-	           badge->size > BADGE_BYTES_MAX ? "it is larger than 256 KiB" : "it cannot be read");
+	log_missing(folder, path,
+	            badge->size > BADGE_BYTES_MAX ? "it is larger than 256 KiB" : "it cannot be read");
 	buffer_clear(badge);
 }
 
