@@ -130,11 +130,14 @@ def scenarios(run, directory, marks, workers, name=None):
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
            "STAMPEDE_KILLS": kills(run, directory), "STAMPEDE_SLOW" if run.everything else "STAMPEDE_DRAWN": "1"}
-    # Compiles the tests' files once, for all workers.
-    run.command(*PYTEST, "--collect-only", "-qq", "-m", marks, "tests/scenario", env=env, quiet=True)
+    # Compiles the tests' files once, and leaves those without such tests to none of the workers.
+    status, listed = run.command(*PYTEST, "--collect-only", "-qq", "-m", marks, "tests/scenario", env=env, quiet=True)
+    files = re.findall(r"^(tests/scenario/\S+\.py): \d+$", listed, re.MULTILINE)
+    if status or not files:
+        return 0, 1, [f"pytest found {len(files)} files and ended with {status}", *tally.end_of(listed)]
     with run.reports(directory) as sanitizer:
         status, output = run.command(*PYTEST, "-n", str(workers * run.cores), "--dist", "loadfile", "-m", marks,
-                                     f"--junitxml={report}", "tests/scenario", env={**env, **sanitizer})
+                                     f"--junitxml={report}", *files, env={**env, **sanitizer})
     found = tally.Scenarios(report)
     reported = {node: words for node, words in found.failures.items() if SANITIZER.search("\n".join(words))}
     run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items() if node not in reported]
