@@ -25,7 +25,8 @@ static bool is_host_port(const char *value);
 static bool is_url(const char *value);
 static bool is_cidr(const char *value);
 
-#define AT(field) .at = offsetof(struct options, field)
+#define HOST_PORT_FORM "HOST:PORT with a port up to 65535"
+#define AT(field)      .at = offsetof(struct options, field)
 #define LIST_AT(field, count) \
 	.kind = LIST, .at = offsetof(struct options, field), .count_at = offsetof(struct options, count)
 
@@ -46,9 +47,9 @@ const struct row option_rows[] = {
     {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .reloadable = true, .min = 1,
      .max = IDEMPOTENCY_KEYS_MAX, .value = "N", .about = "idempotency keys stored for each account",
      .note = "A key is stored for 24 hours. The oldest keys of an account are removed first."},
-    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = "HOST:PORT", .value = "HOST:PORT",
+    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = HOST_PORT_FORM, .value = "HOST:PORT",
      .group = "Listeners and connections", .about = "address of the HTTP interface; port 0: any free port"},
-    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = "HOST:PORT", .value = "HOST:PORT",
+    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = HOST_PORT_FORM, .value = "HOST:PORT",
      .about = "address of /healthz, /readyz and /metrics; port 0: any free port",
      .note = "This listener has no authentication. Keep it on a private address."},
     {"--public-url", TEXT, AT(public_url), .is_valid = is_url, .form = "http(s)://HOST[/PATH]",
@@ -104,7 +105,7 @@ const struct row option_rows[] = {
      .note = "Both are artwork of Apple and Google, who give them to those who have a developer account. A "
              "button "
              "without an image has words. The files are read when the http process starts."},
-    {"--wallet-apns", TEXT, AT(wallet_apns), .is_valid = is_host_port, .form = "HOST:PORT",
+    {"--wallet-apns", TEXT, AT(wallet_apns), .is_valid = is_host_port, .form = HOST_PORT_FORM,
      .value = "HOST:PORT", .about = "service that pushes changes of passes to Apple's wallet; for tests",
      .note = "Its certificate must be valid for HOST, and its address is judged as those of webhooks are."},
     {"--wallet-google", TEXT, AT(wallet_google), .is_valid = is_url, .form = "http(s)://HOST[:PORT]",
@@ -184,11 +185,12 @@ static enum err set_number(struct reading *reading, const struct row *row, const
 	if (errno || end == value || *end || number < row->min || number > row->max) {
 		if (row->max == INT64_MAX)
 			snprintf(reading->why, OPTION_WHY,
-			         "%s: wants a whole number, %lld or more, without a unit", row->name,
-			         (long long)row->min);
+			         "%s: wants a whole number, %lld or more, without a unit, not %.40s",
+			         row->name, (long long)row->min, value);
 		else
-			snprintf(reading->why, OPTION_WHY, "%s: wants a whole number from %lld to %lld",
-			         row->name, (long long)row->min, (long long)row->max);
+			snprintf(reading->why, OPTION_WHY,
+			         "%s: wants a whole number from %lld to %lld, not %.40s", row->name,
+			         (long long)row->min, (long long)row->max, value);
 		return ERR_BAD_OPTION;
 	}
 	if (row->kind == NUMBER_U32)
@@ -207,8 +209,9 @@ static enum err set_duration(struct reading *reading, const struct row *row, con
 	if (duration_read(span_str(value), place) && place->v >= row->min * US_PER_SEC &&
 	    place->v <= row->max * US_PER_SEC)
 		return OK;
-	snprintf(reading->why, OPTION_WHY, "%s: wants a duration from %llds to %llds, such as 30s or 5m",
-	         row->name, (long long)row->min, (long long)row->max);
+	snprintf(reading->why, OPTION_WHY,
+	         "%s: wants a duration from %llds to %llds, such as 30s or 5m, not %.40s", row->name,
+	         (long long)row->min, (long long)row->max, value);
 	return ERR_BAD_OPTION;
 }
 
@@ -228,7 +231,7 @@ static enum err set_text(struct reading *reading, const struct row *row, const c
 	if (row->cuts_slash) cut_slashes((char *)value);
 	if (!*value) return refuse(reading, row->name, "wants a value");
 	if (row->is_valid && !row->is_valid(value)) {
-		snprintf(reading->why, OPTION_WHY, "%s: wants %s", row->name, row->form);
+		snprintf(reading->why, OPTION_WHY, "%s: wants %s, not %.60s", row->name, row->form, value);
 		return ERR_BAD_OPTION;
 	}
 	if (row->kind == TEXT) {
@@ -404,7 +407,7 @@ static enum err read_config(struct reading *reading, const char *path)
 	for (unsigned number = 1; !err && (line = strsep(&rest, "\n")); number++) {
 		if (!(err = read_line(reading, line))) continue;
 		memcpy(why, reading->why, sizeof why);
-		snprintf(reading->why, OPTION_WHY, "line %u of the file: %.100s", number, why);
+		snprintf(reading->why, OPTION_WHY, "line %u of %.255s: %.200s", number, path, why);
 	}
 	return err;
 }
@@ -420,7 +423,7 @@ static enum err check_google(struct reading *reading)
 	              "http is for tests only: give --egress-allow-private too, or an https URL");
 }
 
-enum err options_read(int argc, char **argv, struct options *options, char why[128])
+enum err options_read(int argc, char **argv, struct options *options, char why[OPTION_WHY])
 {
 	struct reading reading = {.options = options, .why = why};
 	const char    *config = NULL;

@@ -62,10 +62,10 @@ struct options {
 	char **argv;
 };
 
-/* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` (128 bytes) names the
- * option and the fault. Call options_free() after the last use, also after a failure. Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
-enum { OPTION_WHY = 128 };
-must_check enum err options_read(int argc, char **argv, struct options *options, char why[128]);
+/* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` names the option
+ * (and the line of the file) and says what it wants. Call options_free() after the last use, also after a failure. Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
+enum { OPTION_WHY = 512 };
+must_check enum err options_read(int argc, char **argv, struct options *options, char why[OPTION_WHY]);
 void                options_free(struct options *options);
 
 /* Writes a line of help for each option of `serve`. */

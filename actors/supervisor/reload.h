@@ -1,4 +1,5 @@
 #pragma once
+#include "actors/rt/options.h"
 #include "actors/supervisor/children.h"
 #include "actors/supervisor/files.h"
 #include "schemas/clock.h"
@@ -26,7 +27,7 @@ struct reload_names {
 struct reload_outcome {
 	struct reload_names changed, needs_restart;
 	bool                has_new_certificate;
-	char                why[256]; /* of a failure */
+	char                why[OPTION_WHY]; /* of a failure */
 };
 
 /* At start: reads and checks the files of `options`, into `files`. reload_begin() passes all of it to the children when they

@@ -170,7 +170,8 @@ ACC = "acc_aaaaaaaaaaaaaaaa"
     (["status", "--jsn"], "unknown option --jsn, did you mean --json?"),
     (["serve", "--shrads", "3"], "unknown option --shrads, did you mean --shards?"),
     (["serve", "--settings-fd", "3"], "an option of its children's is given"),
-    (["serve", "--listen", "nowhere"], "--listen: wants HOST:PORT"),
+    (["serve", "--listen", "nowhere"], "--listen: wants HOST:PORT with a port up to 65535, not nowhere"),
+    (["serve", "--listen", "127.0.0.1:99999"], "--listen: wants HOST:PORT with a port up to 65535, not 127.0.0.1:99999"),
 ])
 def test_wrong_usage_names_the_fault(service, arguments, says):
     """The message comes after the help, where it is visible."""

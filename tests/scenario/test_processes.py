@@ -420,16 +420,16 @@ def test_a_bad_configuration_file(new_service, tmp_path, text):
 
 
 @pytest.mark.parametrize("text, says", [
-    ("# first\n\ncolour = red\n", "line 3 of the file: unknown option colour"),
-    ("max-body = 4000\r\nmax-boddy = 4000\r\n", "line 2 of the file: unknown option max-boddy, did you mean max-body?"),
-    ("\ufeffshards = many\n", "line 1 of the file: --shards"),
+    ("# first\n\ncolour = red\n", "line 3 of {file}: unknown option colour"),
+    ("max-body = 4000\r\nmax-boddy = 4000\r\n", "line 2 of {file}: unknown option max-boddy, did you mean max-body?"),
+    ("\ufeffshards = many\n", "line 1 of {file}: --shards: wants a whole number from 1 to 64, not many"),
 ])
 def test_a_bad_line_of_a_file_is_named(new_service, tmp_path, text, says):
     service = new_service(start=False)
     config = tmp_path / "stampede.conf"
     config.write_bytes(text.encode())
     done = service.run("serve", "--config", config)
-    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("stampede: " + says), done.stderr
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("stampede: " + says.format(file=config)), done.stderr
     assert not service.data.exists()
 
 

@@ -233,8 +233,8 @@ def test_tls_can_only_be_enabled_at_a_start(plain):
 
 
 @pytest.mark.parametrize("lines, says", [
-    (["colour = red"], "line 1 of the file: unknown option colour"),
-    (["max-body = 5", "max-body = many"], "line 2 of the file: --max-body"),
+    (["colour = red"], "line 1 of {file}: unknown option colour"),
+    (["max-body = 5", "max-body = many"], "line 2 of {file}: --max-body"),
     (["cors-origin = nonsense"], "--cors-origin"),
     (["egress-allow = 10.0.0.0/99"], "--egress-allow"),
     (["max-body = 5", "egress-ca = /nonexistent/ca.pem"], "--egress-ca"),
@@ -243,7 +243,7 @@ def test_tls_can_only_be_enabled_at_a_start(plain):
 def test_a_bad_configuration_changes_nothing(plain, lines, says):
     shop = Shop(plain.service, ("balance",))
     plain.write(*lines)
-    plain.is_refused(says)
+    plain.is_refused(says.format(file=plain.conf))
     assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "no option may change"
     shop.close()
 
