@@ -25,8 +25,8 @@ static bool is_host_port(const char *value);
 static bool is_url(const char *value);
 static bool is_cidr(const char *value);
 
-#define HOST_PORT_FORM "HOST:PORT with a port up to 65535"
-#define AT(field)      .at = offsetof(struct options, field)
+#define ENDPOINT  .is_valid = is_host_port, .form = "HOST:PORT with a port up to 65535", .value = "HOST:PORT"
+#define AT(field) .at = offsetof(struct options, field)
 #define LIST_AT(field, count) \
 	.kind = LIST, .at = offsetof(struct options, field), .count_at = offsetof(struct options, count)
 
@@ -47,9 +47,9 @@ const struct row option_rows[] = {
     {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .reloadable = true, .min = 1,
      .max = IDEMPOTENCY_KEYS_MAX, .value = "N", .about = "idempotency keys stored for each account",
      .note = "A key is stored for 24 hours. The oldest keys of an account are removed first."},
-    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = HOST_PORT_FORM, .value = "HOST:PORT",
-     .group = "Listeners and connections", .about = "address of the HTTP interface; port 0: any free port"},
-    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = HOST_PORT_FORM, .value = "HOST:PORT",
+    {"--listen", TEXT, AT(listen), ENDPOINT, .group = "Listeners and connections",
+     .about = "address of the HTTP interface; port 0: any free port"},
+    {"--admin", TEXT, AT(admin), ENDPOINT,
      .about = "address of /healthz, /readyz and /metrics; port 0: any free port",
      .note = "This listener has no authentication. Keep it on a private address."},
     {"--public-url", TEXT, AT(public_url), .is_valid = is_url, .form = "http(s)://HOST[/PATH]",
@@ -102,11 +102,10 @@ const struct row option_rows[] = {
     {"--wallet-badges", TEXT, AT(wallet_badges), .value = "DIR", .group = "Wallets",
      .example = "/etc/stampede/badges", .unset = "none",
      .about = "folder with apple.svg and google.svg, images for the buttons of a holder's page",
-     .note = "Both are artwork of Apple and Google, who give them to those who have a developer account. A "
-             "button "
-             "without an image has words. The files are read when the http process starts."},
-    {"--wallet-apns", TEXT, AT(wallet_apns), .is_valid = is_host_port, .form = HOST_PORT_FORM,
-     .value = "HOST:PORT", .about = "service that pushes changes of passes to Apple's wallet; for tests",
+     .note = "Apple and Google give the images to holders of a developer account. A button without an image "
+             "has words. The files are read when the http process starts."},
+    {"--wallet-apns", TEXT, AT(wallet_apns), ENDPOINT,
+     .about = "service that pushes changes of passes to Apple's wallet; for tests",
      .note = "Its certificate must be valid for HOST, and its address is judged as those of webhooks are."},
     {"--wallet-google", TEXT, AT(wallet_google), .is_valid = is_url, .form = "http(s)://HOST[:PORT]",
      .cuts_slash = true, .value = "URL",
@@ -121,8 +120,7 @@ const struct row option_rows[] = {
      .note = "Each notification brings a phone back at once for a package. A lower rate spreads them."},
     {"--test-clock", FLAG, AT(test_clock), .group = "Tests",
      .about = "allows `clock advance` to move service time; for tests only",
-     .note =
-         "A directory whose time was moved ahead stays ahead. Use it on directories that can be deleted."},
+     .note = "Service time that was moved ahead stays ahead. Use it on directories that can be deleted."},
     {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX},
     {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX},
     {"--gate-fd", NUMBER_INT, AT(gate_fd), .min = 0, .max = INT32_MAX},
@@ -177,20 +175,19 @@ static enum err refuse(struct reading *reading, const char *name, const char *wh
 static enum err set_number(struct reading *reading, const struct row *row, const char *value)
 {
 	void   *place = place_of(reading->options, row->at);
-	char   *end = NULL;
+	char   *end = NULL, wants[64];
 	int64_t number;
 
 	errno = 0;
 	number = strtoll(value, &end, 10);
 	if (errno || end == value || *end || number < row->min || number > row->max) {
 		if (row->max == INT64_MAX)
-			snprintf(reading->why, OPTION_WHY,
-			         "%s: wants a whole number, %lld or more, without a unit, not %.40s",
-			         row->name, (long long)row->min, value);
+			snprintf(wants, sizeof wants, ", %lld or more, without a unit", (long long)row->min);
 		else
-			snprintf(reading->why, OPTION_WHY,
-			         "%s: wants a whole number from %lld to %lld, not %.40s", row->name,
-			         (long long)row->min, (long long)row->max, value);
+			snprintf(wants, sizeof wants, " from %lld to %lld", (long long)row->min,
+			         (long long)row->max);
+		snprintf(reading->why, OPTION_WHY, "%s: wants a whole number%s, not %.40s", row->name, wants,
+		         value);
 		return ERR_BAD_OPTION;
 	}
 	if (row->kind == NUMBER_U32)
