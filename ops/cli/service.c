@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SUPERVISOR_WAIT_MS = 2000, SHARD_WAIT_MS = 3000, TURN_MS = 50, PUMP_BUDGET = 64 };
+/* Long enough for a host that stalls for some seconds. */
+enum { SUPERVISOR_WAIT_MS = 5000, SHARD_WAIT_MS = 5000, TURN_MS = 50, PUMP_BUDGET = 64 };
 
 struct service {
 	struct datadir datadir;
