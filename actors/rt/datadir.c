@@ -18,19 +18,31 @@
 
 enum { IDENTITY_BYTES_MAX = 2048, LOCK_POLL_MS = 10 };
 
-/* Reads at most `room` bytes of a file into `to`. */
-static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)
+static enum err open_file(int dir_fd, const char *name, int *fd)
 {
 	/* A pipe reads as empty and does not block. */
-	int     fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	*fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return *fd >= 0 ? OK : errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+}
+
+/* Reads at most `room` bytes of a file into `to`, and closes it. */
+static enum err read_opened(int fd, void *to, size_t room, size_t *size)
+{
 	ssize_t got = 0;
 
-	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	*size = 0;
 	while (*size < room && (got = read(fd, (char *)to + *size, room - *size)) > 0)
 		*size += (size_t)got;
 	close(fd);
 	return got < 0 ? ERR_IO : OK;
+}
+
+static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)
+{
+	int      fd;
+	enum err err = open_file(dir_fd, name, &fd);
+
+	return err ? err : read_opened(fd, to, room, size);
 }
 
 static enum err read_identity(int dir_fd, struct identity *identity)
@@ -149,12 +161,30 @@ enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KE
 	return ERR_OTHER_KEY;
 }
 
+/* A file's owner can read and replace it at any time. Root can do so anyway, and works on the directories of others. */
+static enum err judge_owner(int dir_fd, int fd)
+{
+	struct stat dir, file;
+	uid_t       own = geteuid();
+
+	if (fstat(fd, &file) || fstat(dir_fd, &dir)) return ERR_IO;
+	if (file.st_uid == own || file.st_uid == 0) return OK;
+	return own == 0 && file.st_uid == dir.st_uid ? OK : ERR_FOREIGN_KEY;
+}
+
 enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES])
 {
 	uint8_t  bytes[MASTER_KEY_BYTES + 1]; /* one more than allowed, to notice a longer file */
 	size_t   size;
-	enum err err = read_file(dir_fd, "master.key", bytes, sizeof bytes, &size);
+	int      fd;
+	enum err err = open_file(dir_fd, "master.key", &fd);
 
+	if (err) return err;
+	if ((err = judge_owner(dir_fd, fd))) {
+		close(fd);
+		return err;
+	}
+	err = read_opened(fd, bytes, sizeof bytes, &size);
 	if (!err && size != MASTER_KEY_BYTES) err = ERR_DAMAGED;
 	for (size_t i = 0; !err && i < MASTER_KEY_BYTES; i++)
 		key[i] = bytes[i];
@@ -251,7 +281,9 @@ enum err datadir_write(int dir_fd, const char *name, struct span bytes)
 	int      fd;
 
 	snprintf(fresh, sizeof fresh, "%s.new", name);
-	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* A file that is there already may be open elsewhere, have another mode and owner, or be a link. */
+	if (unlinkat(dir_fd, fresh, 0) && errno != ENOENT) return failed();
+	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) return failed();
 	while (done < bytes.size) {
 		ssize_t put = write(fd, bytes.at + done, bytes.size - done);

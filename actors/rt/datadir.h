@@ -39,7 +39,8 @@ void datadir_shard_endpoint(const struct datadir *datadir, uint32_t shard, char 
 void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOINT_TEXT]);
 
 /* Reads DIR/master.key: 32 bytes that encrypt secrets on disk. After an error nothing of it is left in `key`. Errors:
- * ERR_NOT_FOUND, ERR_DAMAGED (wrong size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names). */
+ * ERR_NOT_FOUND, ERR_DAMAGED (wrong size), ERR_IO, ERR_FOREIGN_KEY (the file belongs neither to this user nor to root; root may
+ * read that of the directory's owner), ERR_OTHER_KEY (not the one that the identity names). */
 must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KEY_BYTES]);
 /* The same for any directory with a key, whichever key it is. */
 must_check enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES]);
@@ -51,7 +52,8 @@ void datadir_shard_path(uint32_t shard, const char *name, char path[DATADIR_PATH
  * ERR_NO_MEMORY. */
 must_check enum err datadir_mkdir(int dir_fd, const char *name); /* an existing one is fine */
 must_check enum err datadir_sync(int dir_fd, const char *name);  /* a directory's entries */
-/* Replaces a small file: after a crash it is completely old or completely new. */
+/* Replaces a small file: after a crash it is completely old or completely new. The new one is its owner's alone, whatever
+ * NAME.new was there before. */
 must_check enum err datadir_write(int dir_fd, const char *name, struct span bytes);
 must_check enum err datadir_write_identity(int dir_fd, const struct identity *identity);
 /* Reads at most `max` bytes of a small file. Errors: ERR_NOT_FOUND, ERR_DAMAGED (longer), ERR_IO, ERR_NO_MEMORY. */

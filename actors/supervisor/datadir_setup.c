@@ -53,6 +53,7 @@ static const char *why_no_key(enum err err)
 	switch (err) {
 	case ERR_NOT_FOUND: return "missing: put back the one that was here, as from a backup";
 	case ERR_DAMAGED: return "not of 32 bytes";
+	case ERR_FOREIGN_KEY: return "belongs to another user, who may replace it: make it the service's own";
 	case ERR_OTHER_KEY:
 		return "the identity names another key: put back the one whose sha256sum begins with wanted, "
 		       "or see "

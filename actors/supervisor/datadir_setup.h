@@ -13,7 +13,8 @@ struct datadir_setup {
 
 /* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: it does not exist and nothing was touched; datadir_setup_create()
  * creates it. All other errors are logged and leave nothing behind. They include a master key that is unreadable, readable by
- * others, or of another directory. Errors: also ERR_LOCKED, ERR_DAMAGED, ERR_OTHER_KEY, ERR_UNSUPPORTED, ERR_IO. */
+ * others, of another user, or of another directory. Errors: also ERR_LOCKED, ERR_DAMAGED, ERR_OTHER_KEY, ERR_FOREIGN_KEY,
+ * ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err datadir_setup_open(const char *dir, struct datadir_setup *home);
 
 /* Creates DIR for `shards` shards, durably, or completes an interrupted creation; then as datadir_setup_open(). Refuses a

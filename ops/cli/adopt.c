@@ -56,9 +56,10 @@ static enum outcome take_key(struct cli *cli, const struct datadir *datadir)
 
 	if (err)
 		return cli_fail(cli, err,
-		                err == ERR_NOT_FOUND ? "There is no master.key in the directory."
-		                : err == ERR_DAMAGED ? "The directory's master.key is not of 32 bytes."
-		                                     : "The directory's master.key cannot be read.");
+		                err == ERR_NOT_FOUND     ? "There is no master.key in the directory."
+		                : err == ERR_DAMAGED     ? "The directory's master.key is not of 32 bytes."
+		                : err == ERR_FOREIGN_KEY ? NULL
+		                                         : "The directory's master.key cannot be read.");
 	master_key_id(key, identity.key_id);
 	explicit_bzero(key, sizeof key);
 	if ((err = datadir_write_identity(datadir->fd, &identity))) {

@@ -136,7 +136,7 @@ static enum outcome describe(struct backing *self)
 	if (!err) err = datadir_master_key(&self->datadir, self->key);
 	if (err)
 		return cli_fail(self->cli, err,
-		                err == ERR_OTHER_KEY
+		                err == ERR_OTHER_KEY || err == ERR_FOREIGN_KEY
 		                    ? NULL
 		                    : "The data directory's identity or master.key cannot be read.");
 	if (fstat(self->datadir.fd, &owned)) return cli_fail_at(self->cli, "Cannot look at", self->cli->data);

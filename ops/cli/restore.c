@@ -89,7 +89,9 @@ static enum outcome find_key(struct restoring *self)
 		    "backup is of no use.");
 	if (!err && is_its_key(self)) return DONE;
 	snprintf(message, sizeof message, "%s master.key %s.", whose,
-	         err && err != ERR_DAMAGED ? "cannot be read" : "is not the one that belongs to this backup");
+	         err == ERR_FOREIGN_KEY      ? "belongs to another user: make it your own"
+	         : err && err != ERR_DAMAGED ? "cannot be read"
+	                                     : "is not the one that belongs to this backup");
 	return cli_fail(self->cli, err ? err : ERR_DAMAGED, message);
 }
 

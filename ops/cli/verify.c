@@ -81,10 +81,11 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	err = datadir_master_key(datadir, key);
 	explicit_bzero(key, sizeof key);
 	if (err)
-		add_fault(self, err == ERR_NOT_FOUND   ? "master.key: missing"
-		                : err == ERR_OTHER_KEY ? "master.key: does not belong to this directory"
-		                : err == ERR_DAMAGED   ? "master.key: not of 32 bytes"
-		                                       : cannot("master.key: cannot be read", errno, why));
+		add_fault(self, err == ERR_NOT_FOUND     ? "master.key: missing"
+		                : err == ERR_FOREIGN_KEY ? "master.key: belongs to another user"
+		                : err == ERR_OTHER_KEY   ? "master.key: does not belong to this directory"
+		                : err == ERR_DAMAGED     ? "master.key: not of 32 bytes"
+		                                         : cannot("master.key: cannot be read", errno, why));
 	return true;
 }
 

@@ -9,18 +9,21 @@ import os
 import secrets
 import shutil
 import signal
+import stat
 from contextlib import closing
-from pathlib import Path
 
 import places
 import pytest
 from harness import CliError, Service, wait_for
 from hooks import HOOKS, KINDS, new_url, try_subscribe
 from page import Page, fetch, path_of_link
+from patience import PATIENCE
 from retries import is_first, is_replay_of, new_key, once
 from shop import Shop
 
 SHARDS = 2
+OTHER = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to somebody else")
 
 
 def id_of(key):
@@ -77,6 +80,14 @@ def moved(kept, new_service):
     return service
 
 
+def moved_key(kept, moved):
+    """A copy of the backup, whose key belongs to somebody else."""
+    copy = moved.home / "copy"
+    places.copy(kept.backup, copy)
+    os.chown(copy / "master.key", OTHER, OTHER)
+    return copy
+
+
 def refuses_the_key(service, wanted):
     places.refuses(service, "event=master_key_unusable .*file=master.key code=OTHER_KEY",
                    f"wanted={id_of(wanted)} ", "put back the one")
@@ -96,6 +107,22 @@ def test_a_first_start_stores_the_id_of_its_key(new_service):
     assert identity_of(other)["master_key"] == id_of(bytes(range(32)))
 
 
+@as_root
+def test_a_first_start_in_anothers_directory_keeps_its_key_to_itself(new_service):
+    """Its owner has made the file under its temporary name, and keeps it open."""
+    service = new_service(start=False, shards=1)
+    service.data.mkdir()
+    prepared = key_of(service).with_suffix(".key.new")
+    prepared.touch()
+    for path in (service.data, prepared):
+        os.chown(path, OTHER, OTHER)
+    with open(prepared, "rb") as opened:
+        service.start()
+        assert opened.read() == b""
+    state = key_of(service).stat()
+    assert (state.st_uid, stat.S_IMODE(state.st_mode), state.st_size) == (0, 0o600, 32)
+
+
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_a_first_start_with_half_a_key_is_refused(new_service, size):
     service = new_service(start=False, shards=1)
@@ -104,6 +131,36 @@ def test_a_first_start_with_half_a_key_is_refused(new_service, size):
     key_of(service).chmod(0o600)
     places.refuses(service, "file=master.key code=DAMAGED", "not of 32 bytes")
     assert [path.name for path in service.data.iterdir()] == ["master.key"]
+
+
+@as_root
+def test_a_key_of_another_user_is_refused(kept, moved, new_service):
+    """Its owner may read and replace it. Root may work on a directory that belongs to that user altogether."""
+    os.chown(key_of(moved), OTHER, OTHER)
+    places.refuses(moved, "event=master_key_unusable .*file=master.key code=FOREIGN_KEY", "belongs to another user")
+    assert '"faults":["master.key: belongs to another user"]' in faults_of(moved)
+    with pytest.raises(CliError) as refused:
+        moved.cli("adopt")
+    assert (refused.value.code, refused.value.message) == \
+        ("FOREIGN_KEY", "The master.key belongs to another user: make it your own.")
+    target = new_service(start=False)
+    with pytest.raises(CliError) as refused:
+        target.cli("restore", "--from", moved_key(kept, moved))
+    assert (refused.value.code, refused.value.message) == \
+        ("FOREIGN_KEY", "The backup's master.key belongs to another user: make it your own.")
+    os.chown(moved.data, OTHER, OTHER)
+    assert moved.cli("verify")["ok"] is True
+
+
+@as_root
+def test_a_backup_refuses_a_key_that_another_user_has_got(moved, tmp_path):
+    moved.start()
+    os.chown(key_of(moved), OTHER, OTHER)
+    with pytest.raises(CliError) as refused:
+        moved.cli("backup", tmp_path / "backup")
+    assert refused.value.code == "FOREIGN_KEY" and not (tmp_path / "backup").exists()
+    os.chown(key_of(moved), 0, 0)
+    assert moved.cli("backup", tmp_path / "backup") == {}
 
 
 WRONG = {
@@ -297,19 +354,33 @@ def test_a_refused_start_writes_no_identity(kept, restored, why):
     assert is_settled(restored, previous) and kept.holds(restored)
 
 
-def test_a_kill_before_the_identity_is_written(kept, restored):
-    """The new file is a pipe without a reader, so the supervisor blocks when it opens the file."""
+def test_an_identity_that_cannot_be_written(kept, restored):
+    """A directory has the name of the new file."""
     previous = (restored.data / "identity").read_bytes()
-    pipe = restored.data / "identity.new"
-    os.mkfifo(pipe)
+    (restored.data / "identity.new").mkdir()
+    restored.expect_log("event=identity_not_written")
     restored.start(wait=False)
-    where = Path(f"/proc/{restored.process.pid}/wchan")
-    wait_for(lambda: where.read_text() in ("wait_for_partner", "fifo_open"), 20, "the supervisor to open the new identity")
-    restored.kill_everything()
+    assert restored.process.wait(20 * PATIENCE) == 1
+    restored.process = None
     assert (restored.data / "identity").read_bytes() == previous
-    pipe.unlink()
+    (restored.data / "identity.new").rmdir()
     restored.start()
     assert is_settled(restored, previous) and kept.holds(restored)
+
+
+@pytest.mark.parametrize("what", ["pipe", "link"])
+def test_what_is_in_place_of_the_new_identity_is_replaced(kept, restored, what):
+    """A pipe without a reader would block its writer; a link would lead it elsewhere."""
+    previous = (restored.data / "identity").read_bytes()
+    victim, there = restored.home / "victim", restored.data / "identity.new"
+    victim.write_text("kept")
+    if what == "pipe":
+        os.mkfifo(there)
+    else:
+        there.symlink_to(victim)
+    restored.start()
+    assert is_settled(restored, previous) and kept.holds(restored) and victim.read_text() == "kept"
+    assert not (restored.data / "identity").is_symlink()
 
 
 @pytest.mark.parametrize("part", [0.0, 0.4, 1.0])

@@ -47,7 +47,7 @@ static void furnish(void)
 
 static void clear(void)
 {
-	static const char *const names[] = {"identity", "master.key", "held"};
+	static const char *const names[] = {"identity", "master.key", "held", "note", "note.new", "victim"};
 	char                     path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -155,6 +155,81 @@ Test(datadir, key_must_match_the_identity)
 		cr_expect_arr_eq(key, other, sizeof key);
 	}
 	datadir_close(&datadir);
+}
+
+/* Another user may have made the file, and may keep it open. */
+Test(datadir, write_takes_no_file_that_is_there)
+{
+	char        path[128], byte;
+	struct stat st;
+	int         dir_fd = open(dir, O_RDONLY | O_DIRECTORY), opened;
+
+	snprintf(path, sizeof path, "%s/note.new", dir);
+	put("note.new", "old", 3);
+	cr_assert_eq(chmod(path, 0666), 0);
+	opened = open(path, O_RDWR);
+	cr_assert_eq(datadir_write(dir_fd, "note", span_str("secret")), OK);
+	cr_assert_eq(fstatat(dir_fd, "note", &st, AT_SYMLINK_NOFOLLOW), 0);
+	cr_expect_eq(st.st_mode & 07777, 0600);
+	cr_assert_eq(pread(opened, &byte, 1, 0), 1);
+	cr_expect_eq(byte, 'o');
+	close(opened);
+	close(dir_fd);
+}
+
+Test(datadir, write_follows_no_link)
+{
+	char        path[128];
+	struct stat st;
+	int         dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	put("victim", "kept", 4);
+	snprintf(path, sizeof path, "%s/note.new", dir);
+	cr_assert_eq(symlink("victim", path), 0);
+	cr_assert_eq(datadir_write(dir_fd, "note", span_str("secret")), OK);
+	cr_assert_eq(fstatat(dir_fd, "victim", &st, 0), 0);
+	cr_expect_eq(st.st_size, 4);
+	cr_assert_eq(fstatat(dir_fd, "note", &st, AT_SYMLINK_NOFOLLOW), 0);
+	cr_expect(S_ISREG(st.st_mode));
+	close(dir_fd);
+}
+
+static void expect_key(int dir_fd, uid_t user, enum err wanted)
+{
+	uint8_t key[MASTER_KEY_BYTES];
+
+	cr_assert_eq(seteuid(user), 0);
+	cr_expect_eq(datadir_read_key(dir_fd, key), wanted, "as user %u", (unsigned)user);
+	cr_assert_eq(seteuid(0), 0);
+}
+
+Test(datadir, key_must_be_ones_own)
+{
+	enum { ONE = 65533, OTHER = 65534 };
+	static const struct {
+		uid_t    dir, key, user;
+		enum err wanted;
+	} rows[] = {{0, 0, 0, OK},
+	            {0, OTHER, 0, ERR_FOREIGN_KEY},
+	            {ONE, OTHER, 0, ERR_FOREIGN_KEY},
+	            {ONE, 0, 0, OK},
+	            {ONE, ONE, 0, OK},
+	            {ONE, ONE, ONE, OK},
+	            {OTHER, ONE, ONE, OK},
+	            {ONE, 0, ONE, OK},
+	            {ONE, OTHER, ONE, ERR_FOREIGN_KEY},
+	            {OTHER, OTHER, ONE, ERR_FOREIGN_KEY}};
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	if (geteuid() != 0) cr_skip_test("only root may give files to somebody else");
+	put("master.key", right_key, sizeof right_key);
+	cr_assert(!fchmod(dir_fd, 0755) && !fchmodat(dir_fd, "master.key", 0644, 0));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_assert(!fchown(dir_fd, rows[i].dir, (gid_t)-1) &&
+		          !fchownat(dir_fd, "master.key", rows[i].key, (gid_t)-1, 0));
+		expect_key(dir_fd, rows[i].user, rows[i].wanted);
+	}
+	close(dir_fd);
 }
 
 Test(datadir, lock_is_held_by_one_descriptor)
