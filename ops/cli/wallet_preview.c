@@ -3,6 +3,7 @@
 #include "schemas/api/wallet.h"
 #include "schemas/json.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,30 @@ static char *path_of(const struct taken *taken)
 	return path;
 }
 
-/* The package holds the token by which the pass is updated, so nobody but its owner may read it. */
+/* Only a file is replaced. A link may lead anywhere, as /dev/stdout does, and is left as it is. */
+static enum outcome take_away(struct cli *cli, const char *path)
+{
+	struct stat st;
+	char        message[256];
+
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
+		snprintf(message, sizeof message, "%.150s exists and is no file: name another place.", path);
+		return cli_fail(cli, ERR_EXISTS, message);
+	}
+	return !unlink(path) || errno == ENOENT ? DONE : cli_fail_at(cli, "Cannot replace", path);
+}
+
+/* The package holds the token by which the pass is updated, so nobody but its owner may read it. An old file may be open
+ * elsewhere, so a new one is made. */
 static enum outcome write_file(struct cli *cli, const char *path, struct span package)
 {
-	int  fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	bool good = fd >= 0 && !fchmod(fd, 0600);
+	enum outcome outcome = take_away(cli, path);
+	bool         good;
+	int          fd;
 
+	if (outcome != DONE) return outcome;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	good = fd >= 0;
 	while (good && package.size) {
 		ssize_t size = write(fd, package.at, package.size);
 		good = size > 0;
