@@ -1,5 +1,6 @@
 /* Escaping by runs: most text needs none, so whole runs are copied. Only bytes that may begin something forbidden are decoded. */
 #include "http/html.h"
+#include "schemas/json.h"
 
 static const char replacement[] = "\xef\xbf\xbd";
 
@@ -15,47 +16,30 @@ static const char *entity(uint8_t c)
 	case '\t':
 	case '\n':
 	case '\r': return NULL;
-	default: return c < 0x20 || c == 0x7f ? replacement : NULL;
+	default: return utf8_is_control(c) ? replacement : NULL;
 	}
-}
-
-/* The character that begins at `at`, with `left` bytes of valid UTF-8. */
-static uint32_t decode(const uint8_t *at, size_t left, size_t *size)
-{
-	static const uint8_t sizes[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4},
-	                     heads[] = {0x7f, 0x7f, 0x1f, 0x0f, 7};
-	*size = sizes[at[0] >> 4];
-	if (*size > left) *size = left;
-	uint32_t character = at[0] & heads[*size];
-	for (size_t i = 1; i < *size; i++)
-		character = character << 6 | (at[i] & 0x3f);
-	return character;
 }
 
 static bool is_forbidden(uint32_t character)
 {
-	return (character >= 0x80 && character < 0xa0) || (character >= 0xfdd0 && character < 0xfdf0) ||
+	return utf8_is_control(character) || (character >= 0xfdd0 && character < 0xfdf0) ||
 	       (character & 0xfffe) == 0xfffe;
-}
-
-static bool turns_direction(uint32_t character)
-{
-	return character == 0x61c || character == 0x200e || character == 0x200f ||
-	       (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
 
 static void put(struct buffer *out, struct span text, bool keep_turns)
 {
-	size_t run = 0, size;
+	size_t   run = 0, size;
+	uint32_t character;
 	for (size_t i = 0; i < text.size; i += size) {
 		const char *instead = NULL;
 		size = 1;
 		if (text.at[i] < 0x80) {
 			instead = entity(text.at[i]);
 		} else {
-			uint32_t character = decode(text.at + i, text.size - i, &size);
+			size = utf8_character(span_of(text.at + i, text.size - i), &character);
+			if (!size) size = 1;
 			if (is_forbidden(character)) instead = replacement;
-			if (!keep_turns && turns_direction(character)) instead = "";
+			if (!keep_turns && utf8_turns_direction(character)) instead = "";
 		}
 		if (!instead) continue;
 		buffer_append(out, text.at + run, i - run);

@@ -40,6 +40,12 @@ static inline bool utf8_is_valid(struct span text)
 	return utf8_valid_size(text) == text.size;
 }
 
+/* The size of the character at the beginning of `text`, which is not empty; 0: malformed, and *point is the first byte. */
+size_t utf8_character(struct span text, uint32_t *point);
+/* Does a terminal obey the character: C0, DEL or C1? Does it turn the direction of the text around it? */
+bool utf8_is_control(uint32_t point);
+bool utf8_turns_direction(uint32_t point);
+
 /* Position of an unpaired surrogate escape \u; the text's size: none. Errors: none. */
 size_t lone_surrogate_at(struct span text);
 
@@ -65,6 +71,10 @@ void json_number(int64_t value, struct buffer *out);
 
 /* Appends `text` as a JSON string, quoted and escaped. */
 void json_quote(struct span text, struct buffer *out);
+
+/* Appends JSON texts, or lines with them, for a terminal. Characters that it would obey, and those that turn the direction of
+ * text, are written as \uXXXX, which is the same JSON. White space between values stays. */
+void json_shown(struct span text, struct buffer *out);
 
 /* An error as every interface prints it: {"code","message","field"?,"request_id"?}. `message` empty: the error's own.
  * `field`, of which ERROR_FIELD_BYTES_MAX are shown, and `request_id`: at NULL: none. */

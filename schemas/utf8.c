@@ -1,26 +1,41 @@
 /* UTF-8, by its strict definition. */
 #include "schemas/json.h"
 
-/* Bytes of the UTF-8 character at `at`; 0 if malformed: overlong, a surrogate, or beyond U+10FFFF. */
-static size_t utf8_length(const uint8_t *at, size_t left)
+size_t utf8_character(struct span text, uint32_t *point)
 {
 	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
+	const uint8_t        *at = text.at;
 	size_t                size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+	*point = at[0];
 	if (at[0] < 0x80) return 1;
 	if (at[0] < 0xc0 || at[0] > 0xf4) return 0;
-	if (left < size) return 0;
-	uint32_t point = at[0] & (0x7fu >> size);
+	if (text.size < size) return 0;
+	uint32_t read = at[0] & (0x7fu >> size);
 	for (size_t i = 1; i < size; i++) {
 		if ((at[i] & 0xc0) != 0x80) return 0;
-		point = point << 6 | (at[i] & 0x3fu);
+		read = read << 6 | (at[i] & 0x3fu);
 	}
-	bool surrogate = point >= 0xd800 && point <= 0xdfff;
-	return point < smallest[size] || point > 0x10ffff || surrogate ? 0 : size;
+	bool surrogate = read >= 0xd800 && read <= 0xdfff;
+	if (read < smallest[size] || read > 0x10ffff || surrogate) return 0;
+	*point = read;
+	return size;
+}
+
+bool utf8_is_control(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0);
+}
+
+bool utf8_turns_direction(uint32_t point)
+{
+	return point == 0x61c || point == 0x200e || point == 0x200f || (point >= 0x202a && point <= 0x202e) ||
+	       (point >= 0x2066 && point <= 0x2069);
 }
 
 size_t utf8_valid_size(struct span text)
 {
-	size_t i = 0;
+	uint32_t point;
+	size_t   i = 0;
 	while (i < text.size) {
 		uint64_t word;
 		if (text.size - i >= sizeof word) {
@@ -30,7 +45,7 @@ size_t utf8_valid_size(struct span text)
 				continue;
 			}
 		}
-		size_t size = utf8_length(text.at + i, text.size - i);
+		size_t size = utf8_character(span_of(text.at + i, text.size - i), &point);
 		if (!size) break;
 		i += size;
 	}

@@ -29,36 +29,45 @@ static void put(struct log_line *line, const char *text, size_t size)
 
 /* ---- one character of a value ---- */
 
-/* The size of the UTF-8 character at `at`; 0: invalid. */
-static size_t character(const uint8_t *at, size_t left)
+/* A terminal that shows the log would obey these, and values are a stranger's. */
+static bool is_kept_out(uint32_t point)
 {
-	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-	return size <= left && utf8_is_valid(span_of(at, size)) ? size : 0;
+	return utf8_is_control(point) || utf8_turns_direction(point);
 }
 
-/* Writes the character at `at` in JSON; returns how many bytes of the value it had. */
-static size_t escape_json(const uint8_t *at, size_t left, char text[ESCAPE_BYTES_MAX + 1], size_t *size)
+/* Writes the first character of `rest` in JSON; returns how many bytes of the value it had. */
+static size_t escape_json(struct span rest, char text[ESCAPE_BYTES_MAX + 1], size_t *size)
 {
-	size_t own = character(at, left);
+	uint32_t point;
+	size_t   own = utf8_character(rest, &point);
 	if (own == 0) {
 		memcpy(text, "\xef\xbf\xbd", *size = 3); /* U+FFFD */
 		return 1;
 	}
-	if (own == 1 && (*at == '"' || *at == '\\'))
-		*size = (size_t)snprintf(text, ESCAPE_BYTES_MAX + 1, "\\%c", *at);
-	else if (own == 1 && *at < 0x20)
-		*size = (size_t)snprintf(text, ESCAPE_BYTES_MAX + 1, "\\u%04x", *at);
+	if (point == '"' || point == '\\')
+		*size = (size_t)snprintf(text, ESCAPE_BYTES_MAX + 1, "\\%c", *rest.at);
+	else if (is_kept_out(point))
+		*size = (size_t)snprintf(text, ESCAPE_BYTES_MAX + 1, "\\u%04x", point & 0xffff);
 	else
-		memcpy(text, at, *size = own);
+		memcpy(text, rest.at, *size = own);
 	return own;
 }
 
-static size_t escape_logfmt(const uint8_t *at, bool quoted, char text[ESCAPE_BYTES_MAX + 1], size_t *size)
+/* A byte of no character stays, unless a terminal of one byte a character would obey it. */
+static size_t escape_logfmt(struct span rest, bool quoted, char text[ESCAPE_BYTES_MAX + 1], size_t *size)
 {
+	uint32_t point;
+	size_t   own = utf8_character(rest, &point);
+	if (own == 0) own = 1;
 	*size = 0;
-	if (quoted && (*at == '"' || *at == '\\')) text[(*size)++] = '\\';
-	text[(*size)++] = *at < 0x20 || *at == 0x7f ? '?' : (char)*at;
-	return 1;
+	if (is_kept_out(point)) {
+		text[(*size)++] = '?';
+		return own;
+	}
+	if (quoted && (point == '"' || point == '\\')) text[(*size)++] = '\\';
+	memcpy(text + *size, rest.at, own);
+	*size += own;
+	return own;
 }
 
 static bool wants_quotes(struct span value)
@@ -91,9 +100,10 @@ static void put_text(struct log_line *line, struct span value, bool quoted)
 	bool json = line->format == LOG_JSON;
 	if (json || quoted) put(line, "\"", 1);
 	for (size_t i = 0, size = 0; i < value.size && !line->full;) {
-		char   text[ESCAPE_BYTES_MAX + 1];
-		size_t taken = json ? escape_json(value.at + i, value.size - i, text, &size)
-		                    : escape_logfmt(value.at + i, quoted, text, &size);
+		char        text[ESCAPE_BYTES_MAX + 1];
+		struct span rest = span_of(value.at + i, value.size - i);
+		size_t      taken = json ? escape_json(rest, text, &size)
+		                         : escape_logfmt(rest, quoted, text, &size);
 		line->full = !has_room(line, size);
 		if (!line->full) put(line, text, size);
 		i += taken;

@@ -6,10 +6,10 @@
 /* One line of a log, built key by key in one of two formats:
  *   LOG_LOGFMT  time=… level=info event=ready http=127.0.0.1:8080 reason="with spaces"
  *   LOG_JSON    {"time":"…","level":"info","event":"ready","http":"127.0.0.1:8080"}: values are strings, integers or null
- * Whatever bytes a value has, the line stays one valid line: quotes and control characters are escaped, and invalid UTF-8 is
- * replaced in JSON. A line has at most LOG_LINE_BYTES_MAX bytes, below PIPE_BUF, so that a pipe takes it whole or not at all:
- * longer values are cut, and later keys are left out. Keys are the program's own words. Pure, except for the caller's memory.
- * Errors: none. */
+ * Whatever bytes a value has, the line stays one valid line: quotes are escaped, control characters and those that turn the
+ * direction of text are escaped in JSON and become ? in logfmt, and invalid UTF-8 is replaced in JSON. A line has at most
+ * LOG_LINE_BYTES_MAX bytes, below PIPE_BUF, so that a pipe takes it whole or not at all: longer values are cut, and later keys
+ * are left out. Keys are the program's own words. Pure, except for the caller's memory. Errors: none. */
 enum log_format { LOG_LOGFMT, LOG_JSON };
 enum { LOG_LINE_BYTES_MAX = 2048, LOG_VALUE_BYTES_MAX = 1024 };
 

@@ -47,16 +47,21 @@ static enum err take_locks(int shard_fd)
 	return err ? err : take_lock(shard_fd, "lock");
 }
 
+static struct buffer shown; /* a line as it is printed */
+
 static bool print_line(void *user, struct span line)
 {
 	(void)user;
-	return fwrite(line.at, 1, line.size, stdout) == line.size;
+	buffer_clear(&shown);
+	json_shown(line, &shown);
+	return !shown.failed && fwrite(shown.at, 1, shown.size, stdout) == shown.size;
 }
 
 /* A reader that has closed the pipe is no failure. */
 static enum err end_lines(enum err err)
 {
 	bool failed = fflush(stdout) || ferror(stdout);
+	if (!err && shown.failed) err = ERR_NO_MEMORY;
 	return !err && failed && errno != EPIPE ? ERR_IO : err;
 }
 

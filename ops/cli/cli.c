@@ -327,7 +327,7 @@ static void print_failure(const struct cli *cli)
 
 	json_error(cli->err, span_str(cli->message), *cli->field ? span_str(cli->field) : none, none, &text);
 	buffer_byte(&text, '\n');
-	fwrite(text.at, 1, text.size, stderr);
+	(void)!cli_write(stderr, buffer_span(&text));
 	buffer_free(&text);
 }
 
@@ -335,10 +335,7 @@ static enum outcome print_result(struct cli *cli)
 {
 	if (!cli->out.size && !cli->out.failed) return DONE; /* it has printed its output itself */
 	buffer_byte(&cli->out, '\n');
-	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size || fflush(stdout))
-		return cli_fail(cli, ERR_IO, "The answer cannot be written to standard output.");
-	return DONE;
+	return cli_print(cli);
 }
 
 /* The fault of the arguments is printed last, where it is seen. */

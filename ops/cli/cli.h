@@ -57,6 +57,11 @@ must_check enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack
 enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, service_part_fn on_part,
                             void *user);
 
+/* Writes JSON, or lines with it, so that no character in it acts on a terminal. Errors: ERR_NO_MEMORY, ERR_IO. */
+must_check enum err cli_write(FILE *to, struct span text);
+/* Prints what `out` holds, and empties it. FAILED: with a sentence that says why. */
+must_check enum outcome cli_print(struct cli *cli);
+
 /* For parts: false if the reply is a failure, which becomes the command's. */
 bool cli_part_ok(struct cli *cli, const struct reply *reply);
 

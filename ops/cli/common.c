@@ -56,6 +56,29 @@ bool cli_account(struct cli *cli, const char *text, struct account_id *account)
 	return false;
 }
 
+enum err cli_write(FILE *to, struct span text)
+{
+	struct buffer shown = {0};
+	enum err      err = OK;
+
+	json_shown(text, &shown);
+	if (shown.failed)
+		err = ERR_NO_MEMORY;
+	else if (fwrite(shown.at, 1, shown.size, to) != shown.size || fflush(to))
+		err = ERR_IO;
+	buffer_free(&shown);
+	return err;
+}
+
+enum outcome cli_print(struct cli *cli)
+{
+	enum err err = cli->out.failed ? ERR_NO_MEMORY : cli_write(stdout, buffer_span(&cli->out));
+
+	buffer_clear(&cli->out);
+	if (!err) return DONE;
+	return cli_fail(cli, err, err == ERR_IO ? "The answer cannot be written to standard output." : NULL);
+}
+
 bool cli_part_ok(struct cli *cli, const struct reply *reply)
 {
 	char                  message[sizeof cli->message];

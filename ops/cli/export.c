@@ -73,15 +73,6 @@ static void on_page(void *user, uint32_t shard, const struct reply *reply)
 	memcpy(export->after, next->via.bin.ptr, export->after_size);
 }
 
-static enum outcome flush(struct cli *cli)
-{
-	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size)
-		return cli_fail(cli, ERR_IO, "The answer cannot be written to standard output.");
-	buffer_clear(&cli->out);
-	return DONE;
-}
-
 enum outcome pass_export(struct cli *cli)
 {
 	struct export export = {.cli = cli};
@@ -92,7 +83,7 @@ enum outcome pass_export(struct cli *cli)
 		buffer_text(&cli->out, "{\"pass\":");
 		outcome = taken_call(cli, &taken, on_page, &export);
 	}
-	while (outcome == DONE && export.after_size && (outcome = flush(cli)) == DONE) {
+	while (outcome == DONE && export.after_size && (outcome = cli_print(cli)) == DONE) {
 		taken_bin(&taken, ARG_PASS_EXPORT_after, span_of(export.after, export.after_size));
 		outcome = taken_call(cli, &taken, on_page, &export);
 	}

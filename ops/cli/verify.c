@@ -244,8 +244,7 @@ static enum outcome print(struct verifying *self)
 	if (out->failed || self->faults.failed) return cli_fail(self->cli, ERR_NO_MEMORY, NULL);
 	if (ok) return DONE;
 	buffer_byte(out, '\n');
-	if (out->failed || fwrite(out->at, 1, out->size, stdout) != out->size || fflush(stdout))
-		return cli_fail(self->cli, ERR_IO, "The answer cannot be written to standard output.");
+	if (cli_print(self->cli) != DONE) return FAILED;
 	return cli_fail(self->cli, ERR_DAMAGED, "What was found is on standard output.");
 }
 

@@ -28,9 +28,7 @@ static void on_steps(void *user, uint32_t shard, const struct reply *reply)
 static enum outcome fail(struct cli *cli)
 {
 	buffer_byte(&cli->out, '\n');
-	if (cli->out.failed || fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size ||
-	    fflush(stdout))
-		return cli_fail(cli, ERR_IO, "The answer cannot be written to standard output.");
+	if (cli_print(cli) != DONE) return FAILED;
 	return cli_fail(cli, ERR_RESOURCE_CONFLICT, "A step failed: standard output says which.");
 }
 

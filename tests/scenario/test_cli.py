@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from harness import CliError, Service
-from shop import new_id
+from shop import new_id, template_file
 from test_passes import TIME
 
 ACCOUNT = {"account_id", "name", "rewards", "webhooks", "suspended", "double_scan_window_seconds", "rate_limit",
@@ -179,6 +179,18 @@ def test_wrong_usage_names_the_fault(service, arguments, says):
     assert (done.returncode, done.stdout) == (2, ""), done
     assert done.stderr.startswith("usage:")
     assert done.stderr.splitlines()[-1].startswith("stampede: " + says), done.stderr.splitlines()[-1]
+
+
+def test_output_does_not_act_on_a_terminal(shop):
+    """Values of others are printed as JSON that no terminal obeys: a result, one that comes page by page, a failure."""
+    hostile, escaped = "a\x7f\u009b\u202e\u2069\u200fé", "a\\u007f\\u009b\\u202e\\u2069\\u200fé"
+    shop.create("ada", hidden={"note": hostile})
+    exported = shop.service.run("pass", "export", shop.account, "ada").stdout
+    assert escaped in exported and json.loads(exported)["pass"]["hidden"]["note"] == hostile
+    wrong = json.dumps({**template_file(), f"x{hostile}": 1}, ensure_ascii=False)
+    refused = shop.service.run("template", "put", shop.account, "-", stdin=wrong)
+    assert refused.returncode == 1 and "\\u009b\\u202e\\u2069\\u200fé" in refused.stderr
+    assert json.loads(refused.stderr)["field"] == f"x{hostile}"
 
 
 def test_the_clock_has_a_greatest_advance(new_service):

@@ -158,6 +158,15 @@ def test_rows_are_selected_by_a_key_prefix(whole):
     assert [row["key"]["pass_id"] for row in one] == [whole.ids[2]]
 
 
+def test_rows_do_not_act_on_a_terminal(new_service):
+    service, name = new_service(shards=1), "a\u202eb\u200f"
+    service.cli("account", "create", "--name", name)
+    assert service.stop() == 0
+    for arguments in (("table", "dump", service.data / "shards/0", "account"), ("journal", "dump", service.data / "shards/0")):
+        printed = service.run(*arguments, data=False).stdout
+        assert r"a\u202eb\u200f" in printed and name not in printed
+
+
 def test_invalid_arguments_are_named(whole):
     for arguments, named in [(("table", "dump", whole.place, "nonsense"), "Tables: meta, account"),
                              (("table", "dump", whole.place, "ledger", "--key", "acc_x"), "account/seq"),

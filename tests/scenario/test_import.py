@@ -164,6 +164,12 @@ def test_the_error_of_a_row_names_its_fault(shop, tmp_path):
         assert word in line, line
 
 
+def test_reasons_do_not_act_on_a_terminal(shop, tmp_path):
+    """The file determines the names of fields in them."""
+    got = run(shop, write(tmp_path / "a.jsonl", '{"visible":{},"a\u009b\u202e":1}\n'))
+    assert rb"a\u009b\u202e" in got.errors and got.errors.decode() in got.stderr
+
+
 def test_the_template_of_imported_passes(new_shop, tmp_path):
     shop, other = new_shop("balance", "none"), new_shop("balance")
     template = shop.templates["none"]

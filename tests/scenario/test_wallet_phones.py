@@ -413,6 +413,15 @@ def test_phones_write_to_a_log(issuer, new_phone):
     assert [entry["line"] for entry in issuer.service.cli("wallet", "log", issuer.account)] == [str(n) for n in range(50, 150)]
 
 
+def test_what_a_phone_writes_does_not_act_on_a_terminal(issuer, new_phone):
+    """Anybody may write there. The escapes are the same JSON."""
+    written = "a\x1b[31m\x7f\u009b31m\u0085\u200e\u202e\u2066\u00e4\u20ac"
+    assert new_phone(issuer).log(written).status == 200
+    printed = issuer.service.run("wallet", "log", issuer.account).stdout
+    assert "\"a\\u001b[31m\\u007f\\u009b31m\\u0085\\u200e\\u202e\\u2066\u00e4\u20ac\"" in printed
+    assert json.loads(printed)[0]["line"] == written
+
+
 # Events
 
 def test_webhooks_of_installations(clocked, options, new_phone):

@@ -307,3 +307,29 @@ Test(json, a_character_is_escaped_in_every_position)
 		}
 	}
 }
+
+Test(json, is_shown_without_characters_that_act_on_a_terminal)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+	    {"", ""},
+	    {"{\"a\":[\"b\\n\\\\\\\"\"]}\n", "{\"a\":[\"b\\n\\\\\\\"\"]}\n"},
+	    {"~\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "~\\u007f\\u0080\\u009b\\u009f\xc2\xa0"},
+	    {"\xd8\x9b\xd8\x9c\xd8\x9d", "\xd8\x9b\\u061c\xd8\x9d"},
+	    {"\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "\xe2\x80\x8d\\u200e\\u200f\xe2\x80\x90"},
+	    {"\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf", "\xe2\x80\xa9\\u202a\\u202e\xe2\x80\xaf"},
+	    {"\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa", "\xe2\x81\xa5\\u2066\\u2069\xe2\x81\xaa"},
+	    {"\xf0\x9f\x98\x80\xc2\x85"
+	     "end",
+	     "\xf0\x9f\x98\x80\\u0085end"},
+	};
+	struct buffer got = {0};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buffer_clear(&got);
+		json_shown(span_str(rows[i].text), &got);
+		cr_expect(span_is(buffer_span(&got), rows[i].want), "row %zu: %.*s", i, (int)got.size,
+		          (const char *)got.at);
+	}
+	buffer_free(&got);
+}

@@ -76,6 +76,17 @@ Test(log_line, is_one_line_for_any_value)
 	cr_expect_str_eq(form(LOG_JSON, "v=%s", "a\nb"), "{\"v\":\"a\\u000ab\"}\n");
 }
 
+/* A terminal that shows the log does not obey a value in it. */
+Test(log_line, does_not_act_on_a_terminal)
+{
+	static const char value[] =
+	    "a\x7f\xc2\x9b\xc2\xa0\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xc3\xa9";
+	cr_expect_str_eq(form(LOG_LOGFMT, "v=%s", value), "v=a??\xc2\xa0????\xc3\xa9\n");
+	cr_expect_str_eq(form(LOG_JSON, "v=%s", value),
+	                 "{\"v\":\"a\\u007f\\u009b\xc2\xa0\\u202e\\u2066\\u200f\\u061c\xc3\xa9\"}\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "v=%s", "\x9b\xff\xe9"), "v=?\xff\xe9\n");
+}
+
 /* Every byte, alone and between others, is read back from JSON unchanged, or as the replacement character if
  * it is invalid. */
 Test(log_line, is_valid_json_for_any_value)

@@ -1,5 +1,6 @@
 /* Rows that failed. Their bytes are copied from the file when they fail, so that rows in flight need not be kept. */
 #include "ops/cli/import/failed.h"
+#include "schemas/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,19 +89,24 @@ static enum err copy(struct failed *failed, uint64_t at, uint64_t size)
 
 enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason)
 {
-	char     line[40];
-	int      size = snprintf(line, sizeof line, "line %llu: ", (unsigned long long)place->line);
-	enum err err;
+	char          line[40];
+	struct buffer shown = {0};
+	enum err      err = OK;
 
 	if (!failed->count && failed->header_size && (err = copy(failed, 0, failed->header_size))) return err;
 	if ((err = copy(failed, place->at, place->size))) return err;
-	if (fprintf(failed->errors, "%s%.*s\n", line, (int)reason.size, (const char *)reason.at) < 0)
-		return fail(failed, errors_suffix);
-	if (failed->count++ >= SHOWN_MAX) return OK;
-	buffer_append(&failed->first, line, (size_t)size);
-	buffer_append(&failed->first, reason.at, reason.size);
-	buffer_byte(&failed->first, '\n');
-	return OK;
+	snprintf(line, sizeof line, "line %llu: ", (unsigned long long)place->line);
+	buffer_text(&shown, line);
+	json_shown(reason, &shown); /* the file may determine words of it */
+	buffer_byte(&shown, '\n');
+	if (shown.failed)
+		err = ERR_NO_MEMORY;
+	else if (fwrite(shown.at, 1, shown.size, failed->errors) != shown.size)
+		err = fail(failed, errors_suffix);
+	else if (failed->count++ < SHOWN_MAX)
+		buffer_append(&failed->first, shown.at, shown.size);
+	buffer_free(&shown);
+	return err;
 }
 
 enum err failed_close(struct failed *failed)
