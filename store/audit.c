@@ -33,10 +33,11 @@ static enum err audit_meta(struct auditor *auditor)
 	static const struct {
 		const char *name;
 		size_t      size;
-	} known[] = {{"applied", APPLIED_BYTES}, {"applied", APPLIED_BYTES_1},
-	             {"late", APPLIED_BYTES},    {"clock_offset", 8},
-	             {"issuer_paused", 1},       {"erased", 8},
-	             {"segment_begun", 8},       {"wallets", 1}};
+	} known[] = {{"applied", APPLIED_BYTES},   {"applied", APPLIED_BYTES_2},
+	             {"applied", APPLIED_BYTES_1}, {"late", APPLIED_BYTES},
+	             {"late", APPLIED_BYTES_2},    {"clock_offset", 8},
+	             {"issuer_paused", 1},         {"erased", 8},
+	             {"segment_begun", 8},         {"wallets", 1}};
 	struct raw_row row;
 	enum err       err = view_raw_from(auditor->reader, TABLE_META, span_of(NULL, 0), &row);
 	for (; !err; err = view_raw_next(auditor->reader, TABLE_META, &row)) {

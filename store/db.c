@@ -98,9 +98,11 @@ out:
 	return err;
 }
 
-enum err db_open(int dir_fd, uint64_t map_bytes, struct db **out)
+enum err db_open(int dir_fd, uint64_t map_bytes, const uint8_t lineage[LINEAGE_BYTES], struct db **out)
 {
-	return open_any(dir_fd, map_bytes, false, out);
+	enum err err = open_any(dir_fd, map_bytes, false, out);
+	if (!err) memcpy((*out)->lineage, lineage, LINEAGE_BYTES);
+	return err;
 }
 
 enum err db_open_still(int dir_fd, struct db **out)

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/clock.h"
+#include "schemas/lineages.h"
 #include "schemas/version.h"
 #include "store/progress.h"
 #include "store/view.h"
@@ -11,8 +12,13 @@ struct db;
 struct cells;
 
 /* The version of the tables is the first number of the row `applied`, since a reader looks there first. Tables of version
- * 1 have none: their row is of another size. Both are read, and TABLES_VERSION is written. */
-enum { TABLES_VERSION = 2, APPLIED_BYTES_1 = 52, APPLIED_BYTES = 4 + APPLIED_BYTES_1 };
+ * 1 have none: their row is of another size. All are read, and TABLES_VERSION is written. */
+enum {
+	TABLES_VERSION = 3,
+	APPLIED_BYTES_1 = 52,
+	APPLIED_BYTES_2 = 4 + APPLIED_BYTES_1,              /* the version before it */
+	APPLIED_BYTES = 4 + LINEAGE_BYTES + APPLIED_BYTES_1 /* the version, and the directory's lineage */
+};
 
 /* The journal position that the tables include, written in the same transaction as the rows. */
 struct applied {
@@ -23,8 +29,9 @@ struct applied {
 	wall_us  now;
 };
 
-/* `dir_fd` is the directory of data.mdb, which is created if missing. */
-must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db);
+/* `dir_fd` is the directory of data.mdb, which is created if missing. `lineage` is written with every position. */
+must_check enum err db_open(int dir_fd, uint64_t map_bytes, const uint8_t lineage[LINEAGE_BYTES],
+                            struct db **db);
 void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
 
 must_check enum err db_begin(struct db *db); /* the write transaction */
@@ -38,8 +45,9 @@ must_check enum err db_applied(struct view *view, struct applied *applied);
 must_check enum err applied_read(struct span value, struct applied *applied);
 /* The sentence about tables of an unknown version; `file` names them. */
 void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT]);
-/* The highest seq of an applied position found, with a valid checksum, in these pages of any data.mdb; 0: none. */
-uint64_t db_newest_applied(struct span pages);
+/* The highest seq of an applied position of that lineage found, with a valid checksum, in these pages of any data.mdb; 0: none.
+ * Bytes that a client stored may have the form of a position, but no client knows the lineage. */
+uint64_t db_newest_applied(struct span pages, const uint8_t lineage[LINEAGE_BYTES]);
 /* The position up to which the late tables' changes are in the tables: at or before the applied one, and that itself where
  * no other was written. Put in the open transaction. Errors: db_late(): as db_applied(). */
 must_check enum err db_late(struct view *view, struct applied *late);

@@ -28,6 +28,7 @@ struct db {
 	MDB_dbi     dbis[TABLE_END];
 	MDB_dbi     names;  /* the unnamed table: a row for each of the others */
 	struct view writer; /* its cells are the database's */
+	uint8_t     lineage[LINEAGE_BYTES];
 
 	_Atomic uint64_t row_txns[ROW_TXNS];
 };

@@ -45,7 +45,7 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
                         const struct table_plan *plan)
 {
 	enum err err = shard_dir_open_tables(shard_dir->dir_fd, plan, &store->db_fd);
-	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
+	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, shard_dir->lineage, &store->db);
 	if (!err) err = cells_open(&store->cells);
 	if (!err && shard_dir->late_tails_bytes) tails_bound(store->cells, shard_dir->late_tails_bytes);
 	if (!err && shard_dir->late_rows_bytes) late_rows_bound(store->cells, shard_dir->late_rows_bytes);

@@ -7,12 +7,17 @@
 
 static const struct span applied_key = {(const uint8_t *)"applied", 7};
 static const struct span late_key = {(const uint8_t *)"late", 4};
-enum { APPLIED_AT = APPLIED_BYTES - APPLIED_BYTES_1, APPLIED_SEQ_AT = APPLIED_AT + 16 };
+enum {
+	VERSION_BYTES = 4,
+	APPLIED_AT = APPLIED_BYTES - APPLIED_BYTES_1, /* where the position begins */
+	APPLIED_SEQ_AT = APPLIED_AT + 16
+};
 
 static enum err put_position(struct db *db, struct span key, const struct applied *applied)
 {
 	uint8_t value[APPLIED_BYTES], *at = value + APPLIED_AT;
 	put_le32(value, TABLES_VERSION);
+	memcpy(value + VERSION_BYTES, db->lineage, LINEAGE_BYTES);
 	put_le64(at, applied->segment);
 	put_le64(at + 8, applied->offset);
 	put_le64(at + 16, applied->seq);
@@ -54,7 +59,7 @@ uint64_t db_late_rows(struct db *db)
 static uint32_t tables_version(struct span value)
 {
 	if (value.size == APPLIED_BYTES_1) return 1;
-	return value.size >= APPLIED_AT ? get_le32(value.at) : 0;
+	return value.size >= VERSION_BYTES ? get_le32(value.at) : 0;
 }
 
 enum err applied_read(struct span value, struct applied *applied)
@@ -62,8 +67,10 @@ enum err applied_read(struct span value, struct applied *applied)
 	uint32_t version = tables_version(value);
 	if (version == 0) return ERR_DAMAGED;
 	if (version > TABLES_VERSION) return ERR_UNSUPPORTED;
-	if (value.size != (version > 1 ? APPLIED_BYTES : APPLIED_BYTES_1)) return ERR_DAMAGED;
-	const uint8_t *at = value.at + (version > 1 ? APPLIED_AT : 0);
+	static const size_t sizes[] = {[1] = APPLIED_BYTES_1, [2] = APPLIED_BYTES_2, [3] = APPLIED_BYTES};
+	_Static_assert(sizeof sizes / sizeof *sizes == TABLES_VERSION + 1, "a size of each version");
+	if (value.size != sizes[version]) return ERR_DAMAGED;
+	const uint8_t *at = value.at + value.size - APPLIED_BYTES_1;
 	*applied = (struct applied){
 	    .segment = get_le64(at),
 	    .offset = get_le64(at + 8),
@@ -104,7 +111,7 @@ void db_refusal(struct view *view, const char *file, char why[VERSION_TEXT])
 	version_refusal(VERSION_OF_DATA, file, found, TABLES_VERSION, why);
 }
 
-uint64_t db_newest_applied(struct span pages)
+uint64_t db_newest_applied(struct span pages, const uint8_t lineage[LINEAGE_BYTES])
 {
 	uint64_t newest = 0;
 	size_t   row = applied_key.size + APPLIED_BYTES + CRC_BYTES;
@@ -113,8 +120,9 @@ uint64_t db_newest_applied(struct span pages)
 		if (!at || (size_t)(pages.at + pages.size - at) < row) break;
 		const uint8_t *value = at + applied_key.size;
 		uint64_t       seq = get_le64(value + APPLIED_SEQ_AT);
-		bool           holds = get_le32(value + APPLIED_BYTES) ==
-		             row_crc(TABLE_META, applied_key, value, APPLIED_BYTES);
+		bool           holds = !memcmp(value + VERSION_BYTES, lineage, LINEAGE_BYTES) &&
+		             get_le32(value + APPLIED_BYTES) ==
+		                 row_crc(TABLE_META, applied_key, value, APPLIED_BYTES);
 		if (holds && seq > newest) newest = seq;
 		pages = span_of(value, (size_t)(pages.at + pages.size - value));
 	}

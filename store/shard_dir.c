@@ -128,17 +128,18 @@ static enum err choose_source(const struct shard_dir *shard_dir, const struct fo
 }
 
 /* Untrusted tables still prove which records were acknowledged: a row with their applied position may be in any
- * page, and its checksum proves it. LMDB is not used. */
-enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq)
+ * page, and its lineage and checksum prove it. LMDB is not used. */
+enum err shard_dir_find_floor(const struct shard_dir *shard_dir, uint64_t *floor_seq)
 {
 	uint8_t *page = malloc(FLOOR_PIECE);
-	int      fd = openat(shard_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
+	int      fd = openat(shard_dir->dir_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
 	ssize_t  n = 1;
 	*floor_seq = 0;
 	if (fd >= 0 && page) {
 		for (off_t at = 0; n > 0; at += n) {
 			n = pread(fd, page, FLOOR_PIECE, at);
-			uint64_t seq = n > 0 ? db_newest_applied(span_of(page, (size_t)n)) : 0;
+			uint64_t seq = n > 0 ? db_newest_applied(span_of(page, (size_t)n), shard_dir->lineage)
+			                     : 0;
 			if (seq > *floor_seq) *floor_seq = seq;
 		}
 	}
@@ -164,8 +165,7 @@ enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal
 	plan->rebuild = found.clean_mark == CLEAN_MARK_NONE;
 	report->rebuilt = plan->rebuild && !report->formatted;
 	uint64_t newest = found.snapshot_count ? found.snapshots[0].at.seq : 0;
-	if (plan->rebuild && found.present &&
-	    (err = shard_dir_find_floor(shard_dir->dir_fd, &plan->floor_seq)))
+	if (plan->rebuild && found.present && (err = shard_dir_find_floor(shard_dir, &plan->floor_seq)))
 		return err;
 	if (plan->floor_seq < newest) plan->floor_seq = newest;
 	if (!plan->rebuild) return OK;

@@ -34,7 +34,7 @@ void shard_dir_forget_tables(int shard_fd, bool refused);
 
 /* The newest record that untrusted tables prove to be acknowledged; 0: none, or no tables. Errors: ERR_IO,
  * ERR_NO_MEMORY. */
-must_check enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq);
+must_check enum err shard_dir_find_floor(const struct shard_dir *shard_dir, uint64_t *floor_seq);
 
 /* Renames db.new/ to db/, with its marker. Its descriptor stays valid. Errors: ERR_IO. */
 must_check enum err shard_dir_adopt_tables(int shard_fd);

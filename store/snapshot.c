@@ -130,7 +130,7 @@ static uint64_t journal_between(const struct making *making)
 static enum err fill(struct making *making)
 {
 	const struct snapshot_order *order = making->order;
-	enum err                     err = db_open(making->fd, order->map_bytes, &making->copy);
+	enum err err = db_open(making->fd, order->map_bytes, order->dir->lineage, &making->copy);
 	if (err || (err = copy_tables(making))) return err;
 	if (order->progress) atomic_fetch_add(&order->progress->total, journal_between(making));
 	err = recover_catch_up(order->dir, making->copy, &making->first, &making->last, order->progress);

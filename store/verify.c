@@ -143,7 +143,7 @@ static enum err list_snapshots(struct verifying *v)
 static enum err judge_floor(struct verifying *v)
 {
 	uint64_t floor_seq;
-	enum err err = shard_dir_find_floor(v->order->shard_dir->dir_fd, &floor_seq);
+	enum err err = shard_dir_find_floor(v->order->shard_dir, &floor_seq);
 	if (!err && floor_seq > v->report->seq)
 		fault(v->faults,
 		      "journal: ends with record %" PRIu64 ", but db/ proves that record %" PRIu64

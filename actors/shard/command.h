@@ -47,7 +47,7 @@ struct push_counters {
 /* Facts about the process, and counters that any thread may read. */
 struct shard_facts {
 	uint32_t             index, shards;
-	uint64_t             lineage; /* the first bytes of the data directory's */
+	uint64_t             lineage; /* says which the data directory's is, without showing it */
 	uint64_t             epoch;
 	const char          *public_url;
 	struct token_keys    tokens;                        /* make download links */

@@ -9,6 +9,7 @@
 #include "actors/shard/shard_dir_of.h"
 #include "schemas/bytes.h"
 #include "schemas/mexico.h"
+#include "schemas/sha256.h"
 #include "schemas/wallet/sealing.h"
 #include "store/disk_monitor.h"
 
@@ -162,7 +163,10 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	err = token_keys_derive(master_key, &shard->child.datadir.identity, &facts->tokens);
 	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
 	if (!err) err = secret_key(master_key, "stampede erased ids 1", facts->erased_key);
-	facts->lineage = get_be64(shard->child.datadir.identity.lineage);
+	struct span lineage = span_of(shard->child.datadir.identity.lineage, LINEAGE_BYTES);
+	uint8_t     shown[SHA256_BYTES];
+	sha256_of(&lineage, 1, shown);
+	facts->lineage = get_be64(shown);
 	if (!err) err = secret_key(master_key, WALLET_CREDENTIAL_PURPOSE, facts->wallet_key);
 	if (!err) err = serial_keys_derive(master_key, &facts->serials);
 	explicit_bzero(master_key, sizeof master_key);

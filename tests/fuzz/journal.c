@@ -295,7 +295,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	scan_end(&scan);
 	(void)unlinkat(tables.fd, "data.mdb", 0);
 	(void)unlinkat(tables.fd, "lock.mdb", 0);
-	must(!db_open(tables.fd, 4 << 20, &db) && !db_begin(db));
+	must(!db_open(tables.fd, 4 << 20, home.lineage, &db) && !db_begin(db));
 	recover(db, walked);
 	db_close(&db);
 	return 0;

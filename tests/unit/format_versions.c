@@ -19,16 +19,19 @@ static void put_applied(struct db *db, struct span value)
 	cr_assert_eq(db_apply(db, &write, true), OK);
 }
 
-Test(format_versions, tables_of_version_1_are_read_and_unknown_ones_refused)
+Test(format_versions, tables_of_earlier_versions_are_read_and_unknown_ones_refused)
 {
 	static const struct {
 		uint32_t version;
 		size_t   size;
 		enum err want;
 	} rows[] = {{2, 56, OK},
-	            {3, 56, ERR_UNSUPPORTED},
-	            {3, 100, ERR_UNSUPPORTED},
-	            {3, 4, ERR_UNSUPPORTED},
+	            {3, 72, OK},
+	            {4, 72, ERR_UNSUPPORTED},
+	            {4, 100, ERR_UNSUPPORTED},
+	            {4, 4, ERR_UNSUPPORTED},
+	            {3, 56, ERR_DAMAGED},
+	            {2, 72, ERR_DAMAGED},
 	            {2, 57, ERR_DAMAGED},
 	            {1, 56, ERR_DAMAGED},
 	            {0, 56, ERR_DAMAGED},
@@ -50,7 +53,7 @@ Test(format_versions, tables_of_version_1_are_read_and_unknown_ones_refused)
 		if (rows[i].want != ERR_UNSUPPORTED) continue;
 		db_refusal(s.view, "db/data.mdb", why);
 		cr_expect_str_eq(
-		    why, "db/data.mdb has format version 3, this program knows 2: use the program that wrote "
+		    why, "db/data.mdb has format version 4, this program knows 3: use the program that wrote "
 		         "it, or a newer one");
 	}
 	scratch_close(&s);
@@ -114,7 +117,7 @@ Test(format_versions, tables_of_another_version_are_refused_and_nothing_changed)
 	save(1, 900);
 	store_close(&store);
 	int fd = openat(test_dir.fd, "db", O_RDONLY | O_DIRECTORY);
-	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
+	cr_assert_eq(db_open(fd, MAP_BYTES, shop_lineage, &db), OK);
 	cr_assert_eq(db_begin(db), OK);
 	put_le32(value, TABLES_VERSION + 1);
 	put_applied(db, span_of(value, sizeof value));
@@ -129,7 +132,7 @@ Test(format_versions, tables_of_another_version_are_refused_and_nothing_changed)
 	cr_assert_eq(clean_mark_write(test_dir.fd, true), OK);
 	expect_refused(
 	    &test_dir, false, ERR_UNSUPPORTED,
-	    "db/data.mdb has format version 3, this program knows 2: use the program that wrote it");
+	    "db/data.mdb has format version 4, this program knows 3: use the program that wrote it");
 }
 
 static bool take_line(void *user, struct span line)

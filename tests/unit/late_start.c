@@ -154,7 +154,7 @@ static void change_position_row(const struct test_dir *at, bool is_removed, uint
 	struct standing standing;
 	struct write    write = {.kind = WRITE_DEL, .table = TABLE_META, .key = span_str("late")};
 	int             fd = openat(at->fd, "db", O_RDONLY | O_DIRECTORY);
-	cr_assert(fd >= 0 && !db_open(fd, MAP_BYTES, &db) && !db_begin(db));
+	cr_assert(fd >= 0 && !db_open(fd, MAP_BYTES, shop_lineage, &db) && !db_begin(db));
 	cr_assert_eq(db_standing(db_view(db, NULL, NULL), &standing), OK);
 	if (is_removed) cr_assert_eq(db_apply(db, &write, false), OK);
 	standing.late.seq = seq;

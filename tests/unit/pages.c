@@ -21,7 +21,7 @@ static int             db_fd;
 
 static enum err open_tables(struct db **db)
 {
-	return db_open(db_fd, MAP_BYTES, db);
+	return db_open(db_fd, MAP_BYTES, shop_lineage, db);
 }
 
 static void begin(void)

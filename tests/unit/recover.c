@@ -3,6 +3,8 @@
  * it. */
 #include "tests/unit/shop.h"
 
+#include "schemas/bytes.h"
+#include "store/db_inside.h"
 #include "store/recover.h"
 
 #include <fcntl.h>
@@ -80,7 +82,7 @@ static struct applied applied_of(const struct test_dir *at)
 	struct applied applied;
 	struct db     *db;
 	int            fd = openat(at->fd, "db", O_RDONLY | O_DIRECTORY);
-	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
+	cr_assert_eq(db_open(fd, MAP_BYTES, shop_lineage, &db), OK);
 	cr_assert_eq(db_begin(db), OK);
 	cr_assert_eq(db_applied(db_view(db, NULL, NULL), &applied), OK);
 	db_close(&db);
@@ -192,6 +194,39 @@ Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
 
 /* Tables brought up along a journal ------------------------------------------------------------------------ */
 
+/* A position far ahead, with the right checksum. */
+static struct span position_row(uint8_t       row[7 + APPLIED_BYTES + CRC_BYTES],
+                                const uint8_t lineage[LINEAGE_BYTES])
+{
+	uint8_t *value = row + 7;
+	memcpy(row, "applied", 7);
+	memset(value, 'A', APPLIED_BYTES);
+	memcpy(value + 4, lineage, LINEAGE_BYTES);
+	put_le32(value + APPLIED_BYTES, row_crc(TABLE_META, span_of(row, 7), value, APPLIED_BYTES));
+	return span_of(row, 7 + APPLIED_BYTES + CRC_BYTES);
+}
+
+/* A client can store such bytes, but does not know the lineage. */
+Test(recover, a_client_s_text_is_no_proof_of_acknowledged_records)
+{
+	static const uint8_t guess[LINEAGE_BYTES] = "AAAAAAAAAAAAAAA";
+	uint8_t              row[7 + APPLIED_BYTES + CRC_BYTES];
+	for (unsigned is_known = 0; is_known < 2; is_known++) {
+		open_ok(&test_dir);
+		shop_save(store, TABLE_AUDIENCE, span_str("text"),
+		          position_row(row, is_known ? shop_lineage : guess));
+		cr_assert_eq(store_commit(store), OK);
+		store_close(&store);
+		cr_assert_eq(unlinkat(test_dir.fd, "trust", 0), 0); /* as after a power cut */
+		if (!is_known) {
+			open_ok(&test_dir);
+			store_close(&store);
+		} else { /* which shows that the row has the right form */
+			expect_refused(&test_dir, false, ERR_DAMAGED, "its newest segments are missing");
+		}
+	}
+}
+
 Test(recover, catching_up_ends_at_its_target_and_can_be_stopped)
 {
 	struct progress progress = {.stop = true};
@@ -211,7 +246,7 @@ Test(recover, catching_up_ends_at_its_target_and_can_be_stopped)
 	                          .segment_bytes = at.segment_bytes};
 	int                fd = openat(copy.fd, "db", O_RDONLY | O_DIRECTORY);
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
-	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
+	cr_assert_eq(db_open(fd, MAP_BYTES, shop_lineage, &db), OK);
 	cr_assert_eq(db_begin(db), OK);
 	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, &progress), ERR_STOPPED);
 	cr_expect_gt(progress.done, 0);

@@ -32,7 +32,7 @@ Test(store, an_interrupted_creation_is_repeated)
 	cr_assert_eq(mkdirat(test_dir.fd, "journal", 0700), 0);
 	int db_fd = openat(test_dir.fd, "db", O_RDONLY | O_DIRECTORY),
 	    fd = openat(test_dir.fd, "journal", O_RDONLY | O_DIRECTORY);
-	cr_assert_eq(db_open(db_fd, MAP_BYTES, &db), OK);
+	cr_assert_eq(db_open(db_fd, MAP_BYTES, shop_lineage, &db), OK);
 	db_close(&db);
 	expect_refused(&test_dir, false, ERR_DAMAGED, "no journal");
 	test_dir_copy(&test_dir, &copy);

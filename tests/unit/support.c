@@ -217,7 +217,7 @@ static void scratch_begin(struct scratch *scratch)
 {
 	int fd = dup(scratch->test_dir.fd);
 	must(fd >= 0);
-	must(!db_open(fd, MAP_BYTES, &scratch->db));
+	must(!db_open(fd, MAP_BYTES, shop_lineage, &scratch->db));
 	close(fd);
 	must(!db_begin(scratch->db));
 	scratch->staged = writes_none(&scratch->arena);
@@ -264,14 +264,17 @@ void scratch_close(struct scratch *scratch)
 
 static struct arena shop_arena;
 
+const uint8_t shop_lineage[LINEAGE_BYTES] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+
 struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format)
 {
-	return (struct shard_dir){.dir_fd = test_dir->fd,
+	struct shard_dir place = {.dir_fd = test_dir->fd,
 	                          .shard = 7,
-	                          .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1},
 	                          .may_format = may_format,
 	                          .segment_bytes = SEGMENT_BYTES,
 	                          .map_bytes = MAP_BYTES};
+	memcpy(place.lineage, shop_lineage, LINEAGE_BYTES);
+	return place;
 }
 
 enum err shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,

@@ -65,9 +65,10 @@ void scratch_close(struct scratch *scratch);
 
 /* Opens a store with small segments; returns the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
-struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format);
-enum err         shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
-                           struct store_report *report);
+extern const uint8_t shop_lineage[LINEAGE_BYTES];
+struct shard_dir     shop_place(const struct test_dir *test_dir, bool may_format);
+enum err             shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
+                               struct store_report *report);
 
 /* Stages one write as one command; submits when the journal is free; waits until everything submitted is
  * durable. */
