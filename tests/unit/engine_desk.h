@@ -151,6 +151,7 @@ static inline void begin(void)
 	engine->facts.shards = 1;
 	engine->facts.tokens.count = 1;
 	engine->facts.public_url = "https://example";
+	engine->facts.wallet_bulk_rate = 500;
 	engine->facts.epoch = report.epoch;
 	must(engine_open(engine, store, NULL) == OK);
 	hello(COMMAND_LINE);

@@ -5,6 +5,7 @@
 #include "actors/rt/token.h"
 #include "actors/shard/engine/readers_inside.h"
 #include "schemas/api/delivery.h"
+#include "store/wallet_due.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -20,6 +21,16 @@ enum err __wrap_channel_send(struct channel *channel, const struct peer *to, str
 	for (enum who who = 0; who < WHO_COUNT; who++)
 		if (is_deaf[who] && to->id[0] == peers[who].id[0]) return ERR_WOULD_BLOCK;
 	return __real_channel_send(channel, to, bytes);
+}
+
+static enum disk_level room = DISK_FOR_ALL;
+
+enum disk_level __wrap_store_room(const struct store *of);
+
+enum disk_level __wrap_store_room(const struct store *of)
+{
+	(void)of;
+	return room;
 }
 
 /* Requests and answers -------------------------------------------------------------------------------------- */
@@ -331,4 +342,26 @@ Test(engine_turns, wait_for_no_lock_of_a_reader, .timeout = 60)
 	cr_expect(is_answered());
 	turn();
 	cr_expect_null(engine->readers->newest, "finished jobs are freed");
+}
+
+/* What the shard would do without being asked for it takes the last room of commands that are under way. */
+Test(engine_turns, do_no_work_of_their_own_on_a_nearly_full_disk)
+{
+	struct arena      arena = {0};
+	struct writes     writes = writes_none(&arena);
+	struct wallet_due row = {.account = account, .kind = WALLET_DUE_TOUCH, .number = 9, .due = {1}};
+	cr_assert_eq(wallet_due_put(store_view(store, &writes, &arena), &row), OK);
+	shop_save_writes(store, &writes, &arena);
+	cr_assert_eq(work_on_writes(engine->work, &writes, row.due), OK);
+	for (room = DISK_FOR_NOTHING; room > DISK_FOR_ALL; room--) {
+		uint64_t decided = store_decided_seq(store);
+		now.v += US_PER_SEC;
+		turn();
+		cr_expect_eq(store_decided_seq(store), decided);
+	}
+	uint64_t decided = store_decided_seq(store);
+	now.v += US_PER_SEC;
+	turn();
+	cr_expect_gt(store_decided_seq(store), decided);
+	arena_free(&arena);
 }

@@ -100,10 +100,11 @@ static enum err do_bulk(struct engine *engine, const struct own_work *of)
 	return err;
 }
 
-/* The kinds of bulk take turns at being the first. */
+/* The kinds of bulk take turns at being the first. A nearly full disk keeps its rest for what has begun. */
 enum err engine_do_own_work(struct engine *engine, bool *more)
 {
 	enum err err = OK;
+	if (store_room(engine->store) != DISK_FOR_ALL) return OK;
 	add_allowance(engine);
 	for (unsigned i = 0; !err && i < SINGLES; i++)
 		err = do_singles(engine, &singles[i], more);
