@@ -6,7 +6,7 @@ itself by the certificate of a pass type, or by a provider token.
     apns.answers[token].append((410, "Unregistered", 1700000000000))
 
 A push is answered with 200 (or what `otherwise` is), or with the next of `answers[its token]`: (status, reason), (status, reason, timestamp in ms), or one of
-`REFUSE` (the stream is refused), `RESET` (it is reset) and `SILENT`. All that was taken is in `pushes`."""
+`REFUSE` (the stream is refused), `RESET` (it is reset), `SILENT` and `CHATTER` (no answer, but other frames). All that was taken is in `pushes`."""
 import asyncio
 import base64
 import json
@@ -28,7 +28,7 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 from harness import wait_for
 
-REFUSE, RESET, SILENT = "refuse", "reset", "silent"
+REFUSE, RESET, SILENT, CHATTER = "refuse", "reset", "silent", "chatter"
 
 
 @dataclass
@@ -222,6 +222,11 @@ class Connection:
             return 403, "InvalidProviderToken"
         return None if is_signed_by(public, signed.encode(), from_base64url(signature)) else (403, "InvalidProviderToken")
 
+    async def chatter(self, stream):
+        if not self.writer.is_closing():
+            self.say(stream, CHATTER)
+            await self.flush()
+
     async def answer(self, stream):
         headers, body = self.headers.pop(stream, None), self.bodies.pop(stream, b"")
         if headers is None or self.is_ending:
@@ -238,6 +243,9 @@ class Connection:
     def say(self, stream, answer):
         if answer == SILENT:
             self.headers[stream] = {}
+        elif answer == CHATTER:  # no answer either, but the connection is never silent
+            self.h2.increment_flow_control_window(1)
+            asyncio.get_running_loop().call_later(0.5, lambda: asyncio.ensure_future(self.chatter(stream)))
         elif answer in (REFUSE, RESET):
             self.h2.reset_stream(stream, ErrorCodes.REFUSED_STREAM if answer == REFUSE else ErrorCodes.INTERNAL_ERROR)
         elif answer[0] == 200:

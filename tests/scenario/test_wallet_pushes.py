@@ -3,7 +3,7 @@ import json
 import time
 
 import pytest
-from apns import REFUSE, RESET
+from apns import CHATTER, REFUSE, RESET, SILENT
 from certificates import openssl
 from harness import wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
@@ -91,6 +91,16 @@ def test_a_refused_stream_is_repeated_at_once_on_another_connection(at):
     at.shop.add("ada", 5)
     first, second = at.apns.wait(phone.push, 2)
     assert first.connection != second.connection
+
+
+@pytest.mark.parametrize("habit", [SILENT, CHATTER])
+def test_a_connection_that_answers_nothing_is_left(at, habit):
+    _, phone = at.installed("ada")
+    at.apns.answers[phone.push].append(habit)
+    at.service.expect_log("event=pushes_fail ")
+    at.shop.add("ada", 5)
+    first, second = at.apns.wait(phone.push, 2, 40)
+    assert second.answer == (200, None) and second.connection != first.connection
 
 
 def test_what_a_goaway_left_is_repeated_at_once(at):

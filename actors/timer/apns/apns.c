@@ -36,8 +36,8 @@ static void end_late_pushes(struct apns *apns)
 	while ((push = TAILQ_FIRST(&apns->ages)) && push->due.v <= apns->now.v) {
 		struct connection *connection = push->connection;
 		if (connection) session_cancel(push);
-		/* A server that has been silent as long is gone. */
-		if (connection && mono_since(apns->now, connection->heard).v >= APNS_PUSH_MS * US_PER_MS)
+		/* A server that has answered no push since is gone, or is none, whatever else it sends. */
+		if (connection && mono_since(apns->now, connection->answered).v >= APNS_PUSH_MS * US_PER_MS)
 			connection_fail(connection, "no answer");
 		push_end(push, APNS_AGAIN, "no answer");
 	}

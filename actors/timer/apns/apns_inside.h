@@ -64,11 +64,11 @@ struct connection {
 	bool                  wants_out; /* epoll is asked for it */
 	struct pushes         open;
 	unsigned              open_count;
-	mono_us               began, heard, used, pinged; /* pinged 0: no ping is under way */
-	char                  reason[PUSH_REASON_TEXT];   /* why it has failed */
-	bool                  is_refused;                 /* it has: Apple does not take the credential */
-	uint8_t               out[OUT_BYTES];
-	size_t                out_size;
+	mono_us began, heard, answered, used, pinged; /* answered: a push; pinged 0: no ping is under way */
+	char    reason[PUSH_REASON_TEXT];             /* why it has failed */
+	bool    is_refused;                           /* it has: Apple does not take the credential */
+	uint8_t out[OUT_BYTES];
+	size_t  out_size;
 };
 TAILQ_HEAD(connections, connection);
 
