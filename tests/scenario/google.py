@@ -53,6 +53,7 @@ class Google:
         self.public = self.place / "service-account.pub"
         openssl("pkey", "-in", key, "-pubout", "-out", self.public)
         self.things, self.calls, self.answers = {}, [], defaultdict(deque)  # answers: by (method, kind), statuses to come
+        self.lives = 3599  # of a token, seconds
         self.tokens, self.refuses_tokens, self.notices = 0, False, defaultdict(int)
         self.assertions = []
         self.unsaved = set()  # objects with "hasUsers": false
@@ -134,7 +135,7 @@ class Google:
         self.tokens += 1
         if self.refuses_tokens:
             return 400, {"error": "invalid_grant"}
-        return 200, {"access_token": f"ya29.{self.tokens}", "expires_in": 3599, "token_type": "Bearer"}
+        return 200, {"access_token": f"ya29.{self.tokens}", "expires_in": self.lives, "token_type": "Bearer"}
 
     def judge(self, method, path, body, bearer):
         if bearer != f"Bearer ya29.{self.tokens}":

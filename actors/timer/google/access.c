@@ -23,7 +23,7 @@ enum {
 	TOKEN_BYTES_MAX = 2048,
 	TOKEN_EARLY_S = 300, /* it is renewed before its end */
 	TOKEN_LIVES_S = 3600,
-	TOKEN_AGAIN_S = 5, /* after an exchange that failed */
+	TOKEN_AGAIN_S = 5, /* between two exchanges */
 	CLASSES = 1024,
 	ACCESSES_MAX = 4096,
 	SPACE_US = (int)(US_PER_SEC / GOOGLE_CALLS_A_SECOND)
@@ -228,7 +228,7 @@ static bool take_token(struct access *access, struct span text)
 		lives = json_member(answer, "expires_in");
 	}
 	bool good = token && token->kind == JSON_STRING && token->text.size && lives &&
-	            json_integer(lives, &seconds) && seconds > 0;
+	            json_integer(lives, &seconds) && seconds > 1;
 	for (size_t i = 0; good && i < token->text.size; i++)
 		good = token->text.at[i] > ' ' && token->text.at[i] < 0x7f; /* it goes into a header */
 	int size = good ? snprintf(access->token, sizeof access->token, "%.*s", (int)token->text.size,
@@ -239,6 +239,7 @@ static bool take_token(struct access *access, struct span text)
 		access->token[0] = 0;
 		return false;
 	}
+	if (seconds > TOKEN_LIVES_S) seconds = TOKEN_LIVES_S;
 	seconds = seconds > 2 * TOKEN_EARLY_S ? seconds - TOKEN_EARLY_S : seconds / 2;
 	access->tokens++;
 	access->token_ends = mono_after(access->google->now, (dur_us){seconds * US_PER_SEC});
@@ -252,10 +253,8 @@ static void on_exchanged(struct egress_job *job, const struct egress_outcome *ou
 	                  outcome->status != 429;
 	char reason[96];
 	access->is_asking = false;
-	if (!outcome->error && outcome->status == 200 && take_token(access, outcome->body)) {
-		access->ask_at.v = 0;
-		return;
-	}
+	/* A token that ends at once is not replaced before `ask_at`. */
+	if (!outcome->error && outcome->status == 200 && take_token(access, outcome->body)) return;
 	snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": %s",
 	         outcome->error ? attempt_word(outcome->error) : "");
 	if (!outcome->error) snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": status %d", outcome->status);
