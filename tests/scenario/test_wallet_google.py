@@ -1,13 +1,18 @@
 """Passes in Google's wallet, through an imitation of Google: its link (WALLET_GOOGLE_LINK), what it says of passes (WALLET_GOOGLE_KEYS,
 WALLET_GOOGLE_CHECK, WALLET_GOOGLE_EVENT), and what it gets (GOOGLE_LEASE, GOOGLE_REPORT)."""
 import json
+import os
+import signal
 import time
+from contextlib import ExitStack, closing
 
 import pytest
 from google import Google, read_jwt
 from harness import wait_for
+from metrics import look
 from notices import ahead, await_state, put_audience, schedule
 from page import path_of_link
+from raw import connect, receive_answer
 from saved import SAVE, AtGoogle, at, key  # noqa: F401: fixtures
 from phones import names_of
 from shop import Shop, path_of, template_file
@@ -254,6 +259,41 @@ def test_a_service_account_that_google_refuses_rests(at):
     at.advance(61)
     at.google.wait("PATCH", "loyaltyObject")
     wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["state"] == "ok", 10, "the end of the rest")
+
+
+@pytest.mark.parametrize("lives", [1, 2, 9223372036854, 2**63 - 1])
+def test_a_token_of_any_life_is_not_replaced_at_once(at, lives):
+    made = at.shop.create("ada", "balance")
+    at.google.lives = lives
+    at.google.tokens += 1  # the one that is kept holds no more
+    before = at.google.tokens
+    at.save(made)
+    wait_for(lambda: at.google.tokens > before, 10, "a token to be asked for")
+    time.sleep(NOT)
+    assert at.google.tokens == before + 1
+    if lives > 1:
+        at.google.wait("PATCH", "loyaltyObject")
+
+
+def test_forged_callbacks_have_a_share_of_the_signer(at):
+    """They take a millisecond each of the thread that also signs packages. Beyond their share they are refused unread."""
+    made = at.saved("ada")
+    body = at.google.callback(at.id_of(made), "del", by=at.google.pair("stranger"))
+    body["intermediateSigningKey"]["signatures"] *= 4
+    text = json.dumps(body).encode()
+    request = f"POST /wallet/google/{at.shop.account}/callback HTTP/1.1\r\nHost: x\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+    shard = at.service.signal("shard", 0, signal.SIGSTOP)
+    with ExitStack() as stack:
+        try:
+            connections = [stack.enter_context(closing(connect(at.service.http))) for _ in range(100)]
+            for connection in connections:
+                connection.sendall(request)
+            wait_for(lambda: look(at.service).sum("stampede_http_calls_waiting") >= 100, 10, "the calls to wait for the shard")
+        finally:
+            os.kill(shard, signal.SIGCONT)
+        statuses = [receive_answer(connection)[0].status for connection in connections]
+    assert set(statuses) == {400, 503} and 10 <= statuses.count(400) <= 40, statuses
+    at.hear(made, "del")
 
 
 def test_a_class_is_made_once_and_again_when_it_looks_different(at):

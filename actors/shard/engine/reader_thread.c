@@ -238,16 +238,17 @@ static struct job *next_job(struct reader *reader)
 	}
 }
 
-bool job_is_image(const struct call *call)
+bool call_is_public(const struct call *call)
 {
-	return call->message == MSG_PASS_IMAGE || call->message == MSG_WALLET_KIT;
+	return call->message == MSG_PASS_IMAGE || call->message == MSG_WALLET_KIT ||
+	       call->message == MSG_WALLET_GOOGLE_CHECK;
 }
 
 /* `by` is 1 or -1. */
 void count_job(struct readers *readers, const struct call *call, int by)
 {
 	atomic_fetch_add(&readers->jobs, (unsigned)by);
-	if (job_is_image(call)) atomic_fetch_add(&readers->images, (unsigned)by);
+	if (call_is_public(call)) atomic_fetch_add(&readers->publics, (unsigned)by);
 }
 
 static void job_done(struct reader *reader)

@@ -16,9 +16,14 @@
 const struct readers_plan readers_of_lists = {.threads = READER_THREADS_MAX,
                                               .has_quick = true,
                                               .jobs_max = READER_JOBS_MAX,
-                                              .account_max = READER_JOBS_ACCOUNT_MAX};
-const struct readers_plan readers_of_packages = {
-    .threads = 1, .jobs_max = SIGNER_JOBS_MAX, .account_max = SIGNER_JOBS_ACCOUNT_MAX};
+                                              .account_max = READER_JOBS_ACCOUNT_MAX,
+                                              .public_max = READER_JOBS_IMAGES_MAX,
+                                              .public_account_max = READER_JOBS_IMAGE_MAX};
+const struct readers_plan readers_of_packages = {.threads = 1,
+                                                 .jobs_max = SIGNER_JOBS_MAX,
+                                                 .account_max = SIGNER_JOBS_ACCOUNT_MAX,
+                                                 .public_max = SIGNER_JOBS_CALLBACKS_MAX,
+                                                 .public_account_max = SIGNER_JOBS_CALLBACK_MAX};
 
 static void job_free(struct job *job)
 {
@@ -43,25 +48,35 @@ static void free_finished(struct readers *readers)
 	}
 }
 
-/* Does the account have its share of waiting jobs? A share never exceeds the places left for other accounts. So a place is
- * left for the next account, even if every account before it asks for all it may. */
-static bool has_its_share(const struct readers *readers, const struct call *call, unsigned jobs)
+static unsigned waiting_of(const struct readers *readers, const struct call *call, bool is_public)
 {
-	unsigned count = 0, share = job_is_image(call) ? READER_JOBS_IMAGE_MAX : readers->plan.account_max;
-	if (jobs < share) return false;
+	unsigned count = 0;
 	for (const struct job *job = readers->newest; job; job = job->older)
-		count += job_is_of(job, call) && !atomic_load_explicit(&job->is_taken, memory_order_relaxed);
-	return count >= share || count >= readers->plan.jobs_max - jobs;
+		count += job_is_of(job, call) && (!is_public || call_is_public(&job->kept.call)) &&
+		         !atomic_load_explicit(&job->is_taken, memory_order_relaxed);
+	return count;
+}
+
+/* Does the account have its share of all jobs, or of those that anybody may ask for? A share never exceeds the places left for other
+ * accounts. So a place is left for the next account, even if every account before it asks for all it may. */
+static bool has_its_share(const struct readers *readers, const struct call *call, bool is_public)
+{
+	const struct readers_plan *plan = &readers->plan;
+	unsigned                   jobs = atomic_load(is_public ? &readers->publics : &readers->jobs);
+	unsigned                   most = is_public ? plan->public_max : plan->jobs_max;
+	unsigned                   share = is_public ? plan->public_account_max : plan->account_max;
+	if (jobs >= most) return true;
+	if (jobs < share) return false;
+	unsigned count = waiting_of(readers, call, is_public);
+	return count >= share || count >= most - jobs;
 }
 
 static bool is_full_for(const struct readers *readers, const struct call *call)
 {
-	unsigned jobs = atomic_load(&readers->jobs);
 	/* Jobs of accounts leave room for calls about the whole shard. */
-	if (!call->has_account) return jobs >= 2 * readers->plan.jobs_max;
-	if (jobs >= readers->plan.jobs_max) return true;
-	if (job_is_image(call) && atomic_load(&readers->images) >= READER_JOBS_IMAGES_MAX) return true;
-	return has_its_share(readers, call, jobs);
+	if (!call->has_account) return atomic_load(&readers->jobs) >= 2 * readers->plan.jobs_max;
+	return has_its_share(readers, call, false) ||
+	       (call_is_public(call) && has_its_share(readers, call, true));
 }
 
 static void hold(struct readers *readers, struct job *job)

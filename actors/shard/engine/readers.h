@@ -16,8 +16,9 @@ struct readers_plan {
 	unsigned threads;   /* READER_THREADS_MAX at most */
 	bool     has_quick; /* the first takes no jobs of accounts, and runs at full priority */
 	unsigned jobs_max,
-	    account_max;       /* waiting or in progress; waiting, of one account; above: OVERLOADED */
-	struct signer *signer; /* for its handlers; NULL: none */
+	    account_max; /* waiting or in progress; waiting, of one account; above: OVERLOADED */
+	unsigned       public_max, public_account_max; /* likewise, of what anybody may ask for */
+	struct signer *signer;                         /* for its handlers; NULL: none */
 };
 extern const struct readers_plan readers_of_lists, readers_of_packages;
 
@@ -30,8 +31,8 @@ enum {
 	READER_THREADS_MAX = 3,
 	READER_JOBS_MAX = 512,         /* of lists: waiting or in progress; above: OVERLOADED */
 	READER_JOBS_ACCOUNT_MAX = 128, /* likewise, waiting, of one account */
-	READER_JOBS_IMAGE_MAX = 64, /* likewise, for an image or a kit: leaves room for the account's lists */
-	READER_JOBS_IMAGES_MAX = 128, /* for images of all accounts; above: OVERLOADED */
+	READER_JOBS_IMAGES_MAX = 128,  /* for images and kits of all accounts; above: OVERLOADED */
+	READER_JOBS_IMAGE_MAX = 64,    /* likewise, waiting, of one account: leaves room for its lists */
 };
 
 /* Copies a SCAN call. With a lender, the job starts at once and is lent its accounts. Without one, it waits for

@@ -51,10 +51,10 @@ struct readers {
 	unsigned              started;
 
 	/* Between writer and readers. */
-	struct handover inbox;        /* jobs to be queued */
-	struct handover outbox;       /* results */
-	struct handover finished;     /* jobs to be freed */
-	atomic_uint     jobs, images; /* held, queued and in progress; of these, for images */
+	struct handover inbox;         /* jobs to be queued */
+	struct handover outbox;        /* results */
+	struct handover finished;      /* jobs to be freed */
+	atomic_uint     jobs, publics; /* held, queued and in progress; of these, what anybody may ask for */
 	atomic_bool     stopping, damage;
 
 	/* The readers'. */
@@ -63,11 +63,11 @@ struct readers {
 	struct reader         threads[READER_THREADS_MAX];
 };
 
-/* reader_thread.c. job_is_of(): of the call's account. reader_takes_lists(): may it run the jobs of accounts? reader_wake(): true: it was idle, and begins.
+/* reader_thread.c. job_is_of(): of the call's account. call_is_public(): may anybody ask for it? reader_takes_lists(): may it run the jobs of accounts? reader_wake(): true: it was idle, and begins.
  * count_job(): `by` is 1 or -1. */
 void *reader_main(void *reader);
 bool  reader_takes_lists(const struct reader *reader);
 bool  reader_wake(struct reader *reader);
 bool  job_is_of(const struct job *job, const struct call *call);
-bool  job_is_image(const struct call *call);
+bool  call_is_public(const struct call *call);
 void  count_job(struct readers *readers, const struct call *call, int by);
