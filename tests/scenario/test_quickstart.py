@@ -83,7 +83,8 @@ def test_links_work(page):
 # Alerts
 
 def test_alerts_use_existing_metrics(service):
-    later = {"stampede_certificate_not_after_seconds", "stampede_wallet_credential_seconds_left"}  # with TLS, with a credential
+    later = {"stampede_certificate_not_after_seconds", "stampede_wallet_credential_seconds_left",
+             "stampede_wallet_credentials_resting"}  # with TLS; with a credential
     known = set(look(service).types) | later
     asked = set(re.findall(r"\bstampede_[a-z_]+\b", "\n".join(re.findall(r"^ +expr: (.*)$", ALERTS.read_text(), re.M))))
     assert asked
