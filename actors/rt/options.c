@@ -61,7 +61,7 @@ const struct row option_rows[] = {
      .form = "http(s)://HOST[:PORT]", .value = "ORIGIN", .example = "https://app.example",
      .about = "origin of web pages that may call the interface; up to 32 times", .unset = "none"},
     {"--max-body", NUMBER_I64, AT(max_body_bytes), .reloadable = true, .min = 0, .max = INT64_MAX,
-     .value = "BYTES", .about = "largest request body; 0: limited by the memory for bodies only",
+     .value = "BYTES", .about = "largest request body; 0, or more than 67108864: 67108864",
      .note = "A larger body is refused with 413 PAYLOAD_TOO_LARGE."},
     {"--keep-alive", DURATION, AT(keep_alive), .reloadable = true, .min = KEEP_ALIVE_S_MIN,
      .max = KEEP_ALIVE_S_MAX, .value = "DURATION",
