@@ -201,7 +201,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(heads, ["commit 1234567, 2026-11-25", "10,000 passes", "1,000,000 passes",
                                  "1,000,000 passes in 10,000 accounts", "10,000,000 passes"])
         self.assertEqual(lines, [
-            ["points updates a second, 64 connections", "30,159 (0.41; 0.88)", "-", "9,000 (0.12; 0.20)", "-"],
+            ["balance updates a second, 64 connections", "30,159 (0.41; 0.88)", "-", "9,000 (0.12; 0.20)", "-"],
             ["p99 of updates in an open loop at 70 %, ms", "39 (pipeline 17)", "71", "-", "-"],
             ["processor time of an update, µs", "30.8", "-", "50.0", "-"],
             ["bytes to the kernel for tables, an update", "377", "-", "-", "-"]])
@@ -211,7 +211,7 @@ class Reports(unittest.TestCase):
         row = rates(28141, 30159, 36617)
         row["rows"][0]["samples"] = [{**sample, "of_ceiling": 0.5, "of_pipeline": 0.75} for sample in row["rows"][0]["samples"]]
         result = compare.result_of({"facts": FACTS, "parts": {"rates": {"result": row}}}, "this")
-        self.assertIn("| points updates a second, 64 connections | 30,159 (0.50; 0.75) | - | - | - |",
+        self.assertIn("| balance updates a second, 64 connections | 30,159 (0.50; 0.75) | - | - | - |",
                       self.module.headline(result))
 
     def test_blocks_are_made_again_and_nothing_else_changes(self):
