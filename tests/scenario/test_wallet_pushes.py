@@ -485,6 +485,7 @@ def test_a_rehearsal_without_apns(new_service, authority, apns, options):
     at.apns.kill()
     at.service.expect_log("event=pushes_fail")
     assert step_of(at)["ok"] is False and "refused" in step_of(at)["detail"]
+    assert "connecting to localhost:" in step_of(at)["detail"]
     at.close()
 
 

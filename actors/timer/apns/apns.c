@@ -33,13 +33,16 @@ static bool take_events(struct apns *apns)
 static void end_late_pushes(struct apns *apns)
 {
 	struct apns_push *push;
+	char              reason[PUSH_REASON_TEXT];
 	while ((push = TAILQ_FIRST(&apns->ages)) && push->due.v <= apns->now.v) {
 		struct connection *connection = push->connection;
+		snprintf(reason, sizeof reason, "no answer from %.60s:%u%s", apns->host, apns->options.port,
+		         connection ? "" : ": allow outgoing TCP to it");
 		if (connection) session_cancel(push);
 		/* A server that has answered no push since is gone, or is none, whatever else it sends. */
 		if (connection && mono_since(apns->now, connection->answered).v >= APNS_PUSH_MS * US_PER_MS)
-			connection_fail(connection, "no answer");
-		push_end(push, APNS_AGAIN, "no answer");
+			connection_fail(connection, reason);
+		push_end(push, APNS_AGAIN, reason);
 	}
 }
 

@@ -125,15 +125,20 @@ static bool runner_begin(struct dialling *dialling, const struct address *addres
 
 static void fail(struct dialling *dialling, bool is_late)
 {
-	struct apns_line *line = dialling->line;
-	char              reason[PUSH_REASON_TEXT];
+	struct apns_line  *line = dialling->line;
+	char               reason[PUSH_REASON_TEXT];
+	const struct apns *apns = line->apns;
 	if (dialling->error)
-		snprintf(reason, sizeof reason, "connecting: %s", strerrordesc_np(dialling->error));
+		snprintf(reason, sizeof reason, "connecting to %.60s:%u: %s", apns->host, apns->options.port,
+		         strerrordesc_np(dialling->error));
 	else if (dialling->is_forbidden)
 		snprintf(reason, sizeof reason, "its address may not be called");
+	else if (is_late)
+		snprintf(reason, sizeof reason, "connecting to %.60s:%u: no answer; allow outgoing TCP to it",
+		         apns->host, apns->options.port);
 	else
-		snprintf(reason, sizeof reason,
-		         is_late ? "connecting: no answer" : "its name has no address");
+		snprintf(reason, sizeof reason, "%.60s has no address: check this host's name servers",
+		         apns->host);
 	dialling_end(dialling);
 	line_failed(line, false, reason);
 }
