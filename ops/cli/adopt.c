@@ -27,12 +27,16 @@ static enum outcome refuse_identity(struct cli *cli, enum err err)
 static enum outcome take_locks(struct cli *cli, const struct datadir *datadir, int *lock_fd)
 {
 	enum err err = datadir_lock(datadir->fd, "lock", 0, lock_fd);
+	char     message[256];
 
 	if (!err) err = datadir_lock_dir(datadir->fd, 0);
 	if (!err) return DONE;
-	return cli_fail(cli, err,
-	                err == ERR_LOCKED ? "The directory is served, or at work on: stop the service first."
-	                                  : "The directory cannot be locked.");
+	snprintf(message, sizeof message,
+	         err == ERR_LOCKED
+	             ? "A service or another command uses the directory `%.150s`: stop it first."
+	             : "The directory `%.150s` cannot be locked.",
+	         cli->data);
+	return cli_fail(cli, err, message);
 }
 
 /* The identity may have changed before the locks were taken. */

@@ -55,8 +55,10 @@ static enum outcome open_target(struct backing *self, const char *to)
 	if (self->made || datadir_is_empty(self->to_fd, ".")) return DONE;
 	close(self->to_fd); /* not made here: left unchanged */
 	self->to_fd = -1;
-	return cli_fail(self->cli, ERR_EXISTS,
-	                "The directory is not empty: a backup wants a new or an empty one.");
+	char message[256];
+	snprintf(message, sizeof message,
+	         "The directory `%.150s` is not empty: a backup wants a new or an empty one.", self->to);
+	return cli_fail(self->cli, ERR_EXISTS, message);
 }
 
 static enum outcome make_directories(struct backing *self)

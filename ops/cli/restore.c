@@ -136,10 +136,11 @@ static enum outcome work_on_all(struct restoring *self, const char *lineage)
 
 static enum outcome refuse_target(struct restoring *self, const char *holds)
 {
-	char message[200];
+	char message[320];
 
 	snprintf(message, sizeof message,
-	         "The data directory holds %.60s: a restore wants a new or an empty one.", holds);
+	         "The data directory `%.150s` holds %.60s: a restore wants a new or an empty one.",
+	         self->cli->data, holds);
 	return cli_fail(self->cli, ERR_EXISTS, message);
 }
 

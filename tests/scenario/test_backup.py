@@ -235,7 +235,8 @@ def test_a_backup_requires_a_new_or_empty_directory(shared_service, tmp_path):
     (tmp_path / "empty").mkdir()
     assert shared_service.cli("backup", tmp_path / "empty") == {}
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    assert refusal(shared_service, "backup", tmp_path / "empty").code == "EXISTS"
+    refused = refusal(shared_service, "backup", tmp_path / "empty")
+    assert refused.code == "EXISTS" and f"`{tmp_path}/empty`" in refused.message
     assert refusal(shared_service, "backup", tmp_path / "empty" / "manifest").code == "IO"
     assert refusal(shared_service, "backup", tmp_path / "no" / "where").code == "IO"
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
@@ -407,6 +408,7 @@ def test_a_restore_requires_a_new_or_empty_directory(backup, new_service):
     service.cli("restore", "--from", backup)
     refused = refusal(service, "restore", "--from", backup)
     assert (refused.code, "identity" in refused.message) == ("EXISTS", True)
+    assert f"`{service.data}`" in refused.message
     other = new_service(start=False)
     other.data.mkdir()
     (other.data / "letter").write_text("mine")

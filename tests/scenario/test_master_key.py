@@ -308,7 +308,7 @@ def test_refusals_of_adopt(moved):
     moved.start()
     identity = (moved.data / "identity").read_bytes()
     code, message = refusal()
-    assert code == "LOCKED" and "served" in message
+    assert code == "LOCKED" and f"uses the directory `{moved.data}`" in message
     assert (moved.data / "identity").read_bytes() == identity
     assert moved.stop() == 0
     shutil.rmtree(moved.data)
