@@ -6,6 +6,7 @@
  * is changed. The process holds its locks, so that it cannot be served meanwhile. */
 #include "actors/roles.h"
 #include "actors/rt/datadir.h"
+#include "schemas/cause.h"
 #include "schemas/json.h"
 #include "store/dump.h"
 
@@ -19,6 +20,8 @@
 
 enum { LOCK_WAIT_MS = 500 };
 
+static const char *dir; /* as the operator wrote it */
+
 static int refuse(enum err err, struct span why)
 {
 	struct buffer line = {0};
@@ -27,6 +30,22 @@ static int refuse(enum err err, struct span why)
 	fwrite(line.at, 1, line.size, stderr);
 	buffer_free(&line);
 	return 1;
+}
+
+static int refuse_dir(enum cause cause, const char *wanted)
+{
+	char text[REASON_TEXT];
+	reason_text(&(struct reason){.cause = cause, .given = span_str(dir), .wanted = wanted}, text);
+	return refuse(cause_err(cause), span_str(text));
+}
+
+/* A shard's directory, or that of one in a backup, has one of these. */
+static bool is_of_shard(int shard_fd)
+{
+	static const char *const names[] = {"journal", "db", "snapshots", "data.mdb"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!faccessat(shard_fd, names[i], F_OK, AT_SYMLINK_NOFOLLOW)) return true;
+	return false;
 }
 
 /* A missing lock, or one on a read-only file system, is not needed. Held until the process ends. */
@@ -73,8 +92,8 @@ static int dump_records(int shard_fd, const char *from)
 	uint64_t seq = from ? strtoull(from, NULL, 10) : 0;
 	enum err err = end_lines(dump_journal(shard_fd, seq, &out));
 	if (!err) return 0;
-	return refuse(err,
-	              span_str(err == ERR_NOT_FOUND ? "There is no journal in this directory." : sentence));
+	if (err == ERR_NOT_FOUND) return refuse_dir(CAUSE_SHARD_JOURNALLESS, NULL);
+	return refuse(err, span_str(sentence));
 }
 
 static int refuse_table(void)
@@ -106,8 +125,8 @@ static int dump_rows(int shard_fd, const struct options *options)
 		return refuse_prefix(table);
 	enum err err = end_lines(dump_table(shard_fd, table, key_span(&prefix), &out));
 	if (!err) return 0;
-	return refuse(err, span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
-	                            : err == ERR_DAMAGED && !sentence[0]
+	if (err == ERR_NOT_FOUND) return refuse_dir(CAUSE_SHARD_TABLELESS, NULL);
+	return refuse(err, span_str(err == ERR_DAMAGED && !sentence[0]
 	                                ? "The tables are damaged: db/data.mdb cannot be read."
 	                                : sentence));
 }
@@ -117,12 +136,12 @@ int dump_main(const struct options *options)
 	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
-	int shard_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (shard_fd < 0) return refuse(ERR_NOT_FOUND, span_str("There is no such directory."));
+	int shard_fd = open(dir = options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (shard_fd < 0 && errno == ENOENT) return refuse_dir(CAUSE_SHARD_MISSING, NULL);
+	if (shard_fd < 0) return refuse_dir(CAUSE_SHARD_UNREADABLE, strerror(errno));
+	if (!is_of_shard(shard_fd)) return refuse_dir(CAUSE_SHARD_OTHER, NULL);
 	enum err err = take_locks(shard_fd);
-	if (err == ERR_LOCKED)
-		return refuse(err, span_str("A running service holds this directory: stop it, "
-		                            "or dump a copy of the directory."));
+	if (err == ERR_LOCKED) return refuse_dir(CAUSE_SHARD_LOCKED, NULL);
 	if (err) {
 		snprintf(sentence, sizeof sentence, "The locks of this directory cannot be taken: %m.");
 		return refuse(err, span_str(sentence));

@@ -269,6 +269,24 @@ def test_a_served_directory_is_refused(own):
         assert json.loads(done.stderr)["code"] == "LOCKED" and "running service" in done.stderr
 
 
+def test_a_directory_that_is_no_shards_is_named(own, tmp_path):
+    own.service.cli("backup", tmp_path / "backup")
+    (tmp_path / "empty").mkdir()
+    for words, place, text in [
+        (["journal", "dump"], own.service.data, "is not the directory of a shard: give DIR/shards/N"),
+        (["journal", "dump"], tmp_path / "empty", "is not the directory of a shard"),
+        (["journal", "dump"], tmp_path / "gone", "There is no directory"),
+        (["journal", "dump"], tmp_path / "backup/shards/0", "There is no journal in"),
+    ]:
+        done = own.service.run(*words, place, data=False)
+        error = json.loads(done.stderr)
+        assert (done.returncode, error["code"]) == (1, "NOT_FOUND") and text in error["message"], error
+        assert f"`{place}`"[:90] in error["message"], error
+    for place in (own.service.data, tmp_path / "backup"):
+        done = own.service.run("table", "dump", place, "account", data=False)
+        assert done.returncode == 1 and "is not the directory of a shard" in done.stderr, done
+
+
 def test_a_backup_is_shown(own, tmp_path):
     pass_id = own.create(new_id("dump"))["id"]
     own.service.cli("backup", own.service.home / "copy")
