@@ -45,6 +45,9 @@ enum outcome cli_fail_at(struct cli *cli, const char *what, const char *path);
 /* FAILED, for a known cause, and its field if it has one. */
 enum outcome cli_refuse(struct cli *cli, const struct reason *reason);
 
+/* In the sentence of a failure, the member at fault becomes the option that gave it. */
+void cli_name_option(struct cli *cli, const char *option);
+
 /* Opens the service, unless it is open. FAILED: with a sentence that says why not. */
 must_check enum outcome cli_open(struct cli *cli);
 

@@ -39,6 +39,18 @@ enum outcome cli_refuse(struct cli *cli, const struct reason *reason)
 	return cli_fail_field(cli, err, refusal.field.at ? refusal.field : none, refusal.message);
 }
 
+void cli_name_option(struct cli *cli, const char *option)
+{
+	char        member[sizeof cli->field + 2], message[sizeof cli->message];
+	const char *at;
+
+	snprintf(member, sizeof member, "`%s`", cli->field);
+	if (!cli->err || !*cli->field || !(at = strstr(cli->message, member))) return;
+	snprintf(message, sizeof message, "%.*s`%s`%s", (int)(at - cli->message), cli->message, option,
+	         at + strlen(member));
+	memcpy(cli->message, message, sizeof message);
+}
+
 enum outcome cli_open(struct cli *cli)
 {
 	char     text[REASON_TEXT];

@@ -6,15 +6,42 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 4 << 20, FILE_STEP = 64 << 10 };
+/* A name in a sentence has at most REASON_FIELD_MAX bytes, "The file ..." included. */
+enum { FILE_BYTES_MAX = 4 << 20, FILE_STEP = 64 << 10, SHOWN_BYTES = 80, CALLED_TEXT = SHOWN_BYTES + 16 };
 
-static enum outcome read_file(struct cli *cli, const char *path, struct buffer *text)
+/* Of a long path the end is shown. `called` has room for CALLED_TEXT bytes. */
+static void call_file(const char *path, char *called)
+{
+	size_t size = strlen(path);
+
+	if (strcmp(path, "-") == 0) {
+		snprintf(called, CALLED_TEXT, "Standard input");
+		return;
+	}
+	if (size <= SHOWN_BYTES) {
+		snprintf(called, CALLED_TEXT, "The file %s", path);
+		return;
+	}
+	for (path += size - SHOWN_BYTES; (*path & 0xC0) == 0x80;)
+		path++;
+	snprintf(called, CALLED_TEXT, "The file ...%s", path);
+}
+
+static enum outcome refuse(struct cli *cli, const struct reason *reason)
+{
+	char text[REASON_TEXT];
+
+	reason_text(reason, text);
+	return cli_fail(cli, cause_err(reason->cause), text);
+}
+
+static enum outcome read_file(struct cli *cli, const char *path, const char *called, struct buffer *text)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	bool  is_bad, is_whole;
 	int   error;
 
-	if (!file) return cli_refuse(cli, REASON_OF_ALL(FILE_CLOSED, .wanted = strerror(errno)));
+	if (!file) return refuse(cli, REASON(FILE_CLOSED, called, .wanted = strerror(errno)));
 	while (text->size < FILE_BYTES_MAX && !feof(file) && !ferror(file)) {
 		uint8_t *room = buffer_reserve(text, FILE_STEP);
 		if (!room) break;
@@ -25,8 +52,8 @@ static enum outcome read_file(struct cli *cli, const char *path, struct buffer *
 	is_whole = feof(file);
 	if (file != stdin) fclose(file);
 	if (text->failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	if (is_bad) return cli_refuse(cli, REASON_OF_ALL(FILE_UNREADABLE, .wanted = strerror(error)));
-	return is_whole ? DONE : cli_refuse(cli, REASON_OF_ALL(FILE_LARGE, .most = FILE_BYTES_MAX));
+	if (is_bad) return refuse(cli, REASON(FILE_UNREADABLE, called, .wanted = strerror(error)));
+	return is_whole ? DONE : refuse(cli, REASON(FILE_LARGE, called, .most = FILE_BYTES_MAX));
 }
 
 /* Drops a byte order mark, which editors put before UTF-8. */
@@ -37,25 +64,23 @@ static struct span without_mark(struct span text)
 	return marked ? span_of(text.at + 3, text.size - 3) : text;
 }
 
-static enum outcome pack_text_of(struct cli *cli, struct span text, msgpack_packer *packer)
+static enum outcome pack_text_of(struct cli *cli, struct span text, const char *called,
+                                 msgpack_packer *packer)
 {
 	struct buffer  scratch = {0};
 	struct arena   arena = {0};
 	struct json   *value = NULL;
 	struct refusal refusal = {.message = ""};
 	enum outcome   outcome = DONE;
-	enum err       err = json_parse_told(without_mark(text), &arena, &value, "The file", &refusal);
+	enum err       err = json_parse_told(without_mark(text), &arena, &value, called, &refusal);
 
 	if (err) {
 		outcome = cli_fail(cli, err, *refusal.message ? refusal.message : NULL);
 		goto out;
 	}
 	if (value->kind != JSON_OBJECT) {
-		reason_text(&(struct reason){.cause = CAUSE_BODY_NO_OBJECT,
-		                             .field = span_str("The file"),
-		                             .given = span_str(json_kind_text(value->kind))},
-		            refusal.message);
-		outcome = cli_fail(cli, ERR_INVALID_REQUEST, refusal.message);
+		outcome = refuse(
+		    cli, REASON(BODY_NO_OBJECT, called, .given = span_str(json_kind_text(value->kind))));
 		goto out;
 	}
 	json_pack_object(value, packer, &scratch);
@@ -69,9 +94,11 @@ out:
 enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack_packer *packer)
 {
 	struct buffer text = {0};
-	enum outcome  outcome = read_file(cli, path, &text);
+	char          called[CALLED_TEXT];
 
-	if (outcome == DONE) outcome = pack_text_of(cli, buffer_span(&text), packer);
+	call_file(path, called);
+	enum outcome outcome = read_file(cli, path, called, &text);
+	if (outcome == DONE) outcome = pack_text_of(cli, buffer_span(&text), called, packer);
 	buffer_free(&text);
 	return outcome;
 }

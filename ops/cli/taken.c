@@ -257,6 +257,21 @@ static void name_argument(struct cli *cli, const struct taken *taken)
 			snprintf(cli->field, sizeof cli->field, "%s", fields[i].name);
 }
 
+/* A shard names members; the operator typed options. */
+static void name_option(struct cli *cli, const struct taken *taken)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(taken->message, &count);
+
+	for (size_t i = 0; cli->err && i < TAKINGS; i++) {
+		struct usage usage;
+		if (takings[i].message != taken->message) continue;
+		if (strcmp(fields[takings[i].argument].name, cli->field) != 0) continue;
+		usage_read(takings[i].usage, &usage);
+		if (usage.of[0].is_option) cli_name_option(cli, usage.of[0].name);
+	}
+}
+
 enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part_fn on_part, void *user)
 {
 	unsigned       count;
@@ -280,5 +295,6 @@ enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part
 	                                             : cli_call_parts(cli, &request, on_part, user);
 	buffer_free(&args);
 	name_argument(cli, taken);
+	name_option(cli, taken);
 	return outcome;
 }

@@ -24,6 +24,19 @@ enum outcome wallet_target_read(struct cli *cli, struct wallet_target *target)
 	return target->is_default || cli_account(cli, account, &target->account) ? DONE : FAILED;
 }
 
+/* The members of a put are named like its options. */
+static enum outcome name_option(struct cli *cli, enum outcome outcome)
+{
+	char option[sizeof cli->field + 2];
+
+	if (outcome != FAILED || !*cli->field) return outcome;
+	snprintf(option, sizeof option, "--%s", cli->field);
+	for (char *at = option; (at = strchr(at, '_'));)
+		*at = '-';
+	cli_name_option(cli, option);
+	return outcome;
+}
+
 enum outcome wallet_file_read(struct cli *cli, const char *name, const char *path, struct buffer *text)
 {
 	FILE    *file = fopen(path, "re");
@@ -34,9 +47,13 @@ enum outcome wallet_file_read(struct cli *cli, const char *name, const char *pat
 
 	if (file) fclose(file);
 	if (!room) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	if (is_bad) return cli_refuse(cli, REASON(OPTION_FILE, name, .wanted = strerror(error)));
+	if (is_bad)
+		return name_option(cli, cli_refuse(cli, REASON(OPTION_FILE, name, .given = span_str(path),
+		                                               .wanted = strerror(error))));
 	if (size > WALLET_FILE_BYTES_MAX)
-		return cli_refuse(cli, REASON(OPTION_FILE_LARGE, name, .most = WALLET_FILE_BYTES_MAX));
+		return name_option(cli,
+		                   cli_refuse(cli, REASON(OPTION_FILE_LARGE, name, .given = span_str(path),
+		                                          .most = WALLET_FILE_BYTES_MAX)));
 	text->size = size;
 	return DONE;
 }
@@ -143,7 +160,7 @@ static enum outcome put_one(struct cli *cli, const struct wallet_target *target,
 	outcome = args.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
 	                      : call_one(cli, target, step.shard, request, answer);
 	wallet_keys_forget(&args);
-	return outcome;
+	return name_option(cli, outcome);
 }
 
 /* All shards but the first get the generation that the first has given. */
@@ -237,7 +254,10 @@ static enum outcome ask_all(const struct asking *asking, struct answers *answers
 			outcome = fail_midway(asking->cli, shard);
 	}
 	if (outcome == DONE && answers->missing == answers->shards)
-		outcome = cli_refuse(asking->cli, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+		outcome = cli_refuse(asking->cli,
+		                     asking->kind == WALLET_APPLE
+		                         ? REASON_OF_ALL(APPLE_UNKNOWN, .given = span_str("--default"))
+		                         : REASON_OF_ALL(GOOGLE_UNKNOWN, .given = span_str("--default")));
 	return outcome;
 }
 

@@ -156,8 +156,8 @@ def test_files_that_cannot_be_read(shop, service, tmp_path):
     large, folder = tmp_path / "large.json", tmp_path / "folder.json"
     large.write_bytes(b" " * ((4 << 20) + 1))
     folder.mkdir()
-    for path, *words in [(tmp_path / "none.json", "cannot be opened", "No such file"), (folder, "cannot be read", "directory"),
-                         (large, "larger than 4194304 bytes")]:
+    for path, *words in [(tmp_path / "none.json", "none.json cannot be opened", "No such file"),
+                         (folder, "folder.json cannot be read", "directory"), (large, "large.json is larger than 4194304 bytes")]:
         says(refused(shop, "rule", "put", shop.account, path), "INVALID_REQUEST", None, words)
 
 

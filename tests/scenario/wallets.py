@@ -3,6 +3,7 @@ file of a Google service account. Everything is made with openssl and thrown awa
 to start a service, so all runs of a build share a few."""
 import fcntl
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -114,7 +115,9 @@ def refused(service, *arguments):
 
 
 def is_missing(service, *arguments):
-    return refused(service, *arguments) == {"code": "RESOURCE_NOT_FOUND", "message": "No such credential has been put."}
+    error = refused(service, *arguments)
+    return set(error) == {"code", "message"} and error["code"] == "RESOURCE_NOT_FOUND" and bool(re.match(
+        r"No (Apple credential is stored|Google credential is stored|credential serves the wallets)", error["message"]))
 
 
 def put_google(shop, file, issuer=ISSUER):

@@ -156,7 +156,11 @@ enum err on_WALLET_CHECK(struct request *request, struct outcome *outcome)
 	}
 	if (!err) err = check_google(request, &steps);
 	if (!err && steps.packed.failed) err = ERR_NO_MEMORY;
-	if (!err && !steps.has_any) err = refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+	if (!err && !steps.has_any) {
+		char account[ACCOUNT_ID_TEXT];
+		account_id_text(request->account->id, account);
+		err = refuse(outcome, REASON_OF_ALL(CREDENTIAL_NONE, .given = span_str(account)));
+	}
 	size_t map = map_begin(pk);
 	MEMBER_ALWAYS(ok, BOOLEAN, !steps.has_failed);
 	map_key(pk, map, "steps");

@@ -56,6 +56,18 @@ void wallet_credential_pack(const struct wallet_credential *row, wall_us now, ms
 	pack_warnings(row, pk);
 }
 
+static enum err refuse_unknown(const struct request *request, struct outcome *outcome, int64_t kind)
+{
+	char          owner[ACCOUNT_ID_TEXT];
+	struct reason reason = {.cause = kind == WALLET_APPLE ? CAUSE_APPLE_UNKNOWN : CAUSE_GOOGLE_UNKNOWN,
+	                        .given = span_str("--default")};
+	if (request->account) {
+		account_id_text(request->account->id, owner);
+		reason.given = span_str(owner);
+	}
+	return refuse(outcome, &reason);
+}
+
 /* wallet apple show, wallet google show */
 enum err on_WALLET_CREDENTIAL_SHOW(struct request *request, struct outcome *outcome)
 {
@@ -63,7 +75,7 @@ enum err on_WALLET_CREDENTIAL_SHOW(struct request *request, struct outcome *outc
 	msgpack_packer           pk = buffer_packer(outcome->payload);
 	int64_t  kind = arg_integer(&request->args[ARG_WALLET_CREDENTIAL_SHOW_kind], WALLET_APPLE);
 	enum err err = wallet_current_get(request->view, owner_of(request), (enum wallet_kind)kind, &row);
-	if (err == ERR_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+	if (err == ERR_NOT_FOUND) return refuse_unknown(request, outcome, kind);
 	if (!err) wallet_credential_pack(&row, request->now, &pk);
 	return err;
 }
@@ -202,7 +214,7 @@ enum err on_WALLET_CREDENTIAL_REMOVE(struct request *request, struct outcome *ou
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	int64_t        kind = arg_integer(&request->args[ARG_WALLET_CREDENTIAL_REMOVE_kind], WALLET_APPLE);
 	enum err err = wallet_credential_del_all(request->view, owner_of(request), (enum wallet_kind)kind);
-	if (err == ERR_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(CREDENTIAL_UNKNOWN));
+	if (err == ERR_NOT_FOUND) return refuse_unknown(request, outcome, kind);
 	/* The operator's may serve the account from now on. */
 	if (!err && kind == WALLET_GOOGLE && request->account) err = google_classes_due(request);
 	if (!err) msgpack_pack_map(&pk, 0);
