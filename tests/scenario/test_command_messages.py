@@ -161,6 +161,18 @@ def test_files_that_cannot_be_read(shop, service, tmp_path):
         says(refused(shop, "rule", "put", shop.account, path), "INVALID_REQUEST", None, words)
 
 
+def test_a_refusal_names_the_option_that_was_typed(shop, service, tmp_path):
+    (tmp_path / "key.json").write_text("x")
+    file, gone = tmp_path / "key.json", tmp_path / "gone"
+    for words, field, text in [
+        (["wallet", "google", "put", shop.account, "--service-account", file, "--issuer", "1"], "service_account", ["`--service-account`"]),
+        (["wallet", "google", "put", shop.account, "--service-account", gone, "--issuer", "1"], "service_account",
+         ["of `--service-account`", "No such file"]),
+        (["delivery", "list", shop.account, "--subscription", "x"], "subscription_id", ["`--subscription` must be"]),
+    ]:
+        says(refused(shop, *words), INPUT, field, text)
+
+
 def test_imports_of_files_of_another_format(shop, service, tmp_path):
     for name, words in [("members.xlsx", ["spreadsheet", "CSV UTF-8"]), ("members.XLS", ["spreadsheet"]),
                         ("members.ods", ["spreadsheet"]), ("members.txt", [".jsonl or .csv"]), ("members", [".jsonl or .csv"])]:
