@@ -50,15 +50,18 @@ static void begin_http(struct connection *connection)
 }
 
 /* A client that speaks clear text gets an answer that it can read. What does not fit into the socket is lost. */
-static void refuse_clear_text(h2o_socket_t *socket)
+static void refuse_clear_text(struct http_thread *thread, h2o_socket_t *socket)
 {
-	static const char body[] = "{\"code\":\"INVALID_REQUEST\",\"message\":\"This port takes HTTPS, not "
-	                           "HTTP.\",\"request_id\":\"\"}";
-	char              answer[256];
-	int               size = snprintf(answer, sizeof answer,
-	                                  "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-	                                                "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-	                                  sizeof body - 1, body);
+	char id[REQUEST_ID_BYTES], body[160], answer[320];
+	thread_request_id(thread, id);
+	int size = snprintf(body, sizeof body,
+	                    "{\"code\":\"INVALID_REQUEST\",\"message\":\"This port takes HTTPS, not HTTP.\","
+	                    "\"request_id\":\"%.*s\"}",
+	                    REQUEST_ID_BYTES, id);
+	size = snprintf(answer, sizeof answer,
+	                "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nX-Request-Id: %.*s\r\n"
+	                "Connection: close\r\nContent-Length: %d\r\n\r\n%s",
+	                REQUEST_ID_BYTES, id, size, body);
 	(void)!send(h2o_socket_get_fd(socket), answer, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -67,7 +70,7 @@ static void on_handshake(h2o_socket_t *socket, const char *error)
 	if (error) {
 		unsigned long cause = ERR_peek_last_error();
 		if (ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_HTTP_REQUEST)
-			refuse_clear_text(socket);
+			refuse_clear_text(((struct connection *)socket->on_close.data)->thread, socket);
 		ERR_clear_error();
 		h2o_socket_close(socket);
 	} else {

@@ -59,22 +59,13 @@ struct span exchange_keep(struct exchange *exchange, struct span bytes)
 	return span_of_iovec(h2o_strdup(&exchange->req->pool, (const char *)bytes.at, bytes.size));
 }
 
-/* A random start and an odd stride: the numbers look unrelated and repeat after 2^64. */
-struct span exchange_own_id(struct http_thread *thread, h2o_req_t *req)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint64_t          number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
-	char             *text = h2o_mem_alloc_pool(&req->pool, 16);
-	for (int i = 15; i >= 0; i--, number >>= 4)
-		text[i] = digits[number & 15];
-	return span_of(text, 16);
-}
-
 /* The caller's id if it is valid in a header, else one of ours. */
 static struct span choose_id(struct exchange *exchange, struct span given)
 {
 	if (request_id_is_valid(given)) return given;
-	return exchange_own_id(exchange->thread, exchange->req);
+	char *own = h2o_mem_alloc_pool(&exchange->req->pool, REQUEST_ID_BYTES);
+	thread_request_id(exchange->thread, own);
+	return span_of(own, REQUEST_ID_BYTES);
 }
 
 static void on_dispose(void *memory)

@@ -66,6 +66,3 @@ void exchange_heard(struct exchange *exchange, const struct reply *reply);
 
 /* A copy in the request's pool. */
 struct span exchange_keep(struct exchange *exchange, struct span bytes);
-
-/* An id for X-Request-Id, unique in this process; lives in the request's pool. */
-struct span exchange_own_id(struct http_thread *thread, h2o_req_t *req);

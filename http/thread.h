@@ -133,6 +133,17 @@ static inline mono_us thread_now(struct http_thread *thread)
 	return thread->now;
 }
 
+/* An id for X-Request-Id, unique in this process, without a NUL. It has a random start and an odd stride: the numbers look
+ * unrelated and repeat after 2^64. */
+enum { REQUEST_ID_BYTES = 16 };
+static inline void thread_request_id(struct http_thread *thread, char id[REQUEST_ID_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t          number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
+	for (int i = REQUEST_ID_BYTES - 1; i >= 0; i--, number >>= 4)
+		id[i] = digits[number & 15];
+}
+
 /* Begins a call to a shard; `head` has message, account and deadline. On OK the caller appends the array of arguments to
  * *arguments and calls pending_send() or pending_abort(). After pending_send(), pending->on_reply is called later, never from
  * within. No other call may begin before. Errors: those of rpc_begin(). */

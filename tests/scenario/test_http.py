@@ -161,8 +161,9 @@ def test_clear_text_to_tls_gets_an_answer_that_it_can_read(encrypted, request_li
     with closing(connect(shop.service.http)) as connection:
         connection.sendall(request_line + b"\r\nHost: x\r\n\r\n")
         answer, rest = receive_answer(connection)
+        answer.check_form()
         assert answer.status == 400 and json.loads(answer.body) == {
-            "code": "INVALID_REQUEST", "message": "This port takes HTTPS, not HTTP.", "request_id": ""}
+            "code": "INVALID_REQUEST", "message": "This port takes HTTPS, not HTTP.", "request_id": answer.headers["x-request-id"]}
         assert rest == b"" and connection.recv(1) == b""
 
 
