@@ -219,7 +219,7 @@ enum {
 	    256, /* waiting or in progress in a shard: a tenth of a second of work; OVERLOADED */
 	SIGNER_JOBS_ACCOUNT_MAX = 64, /* likewise, waiting, of one account */
 	SIGNER_JOBS_CALLBACKS_MAX =
-	    32, /* of these, Google's callbacks, which anybody can send: some 30 ms of work; OVERLOADED */
+	    32, /* of these, Google's callbacks, which anybody can send: 30 ms of work with one root key */
 	SIGNER_JOBS_CALLBACK_MAX = 16,      /* likewise, waiting, of one account */
 	PACKAGES_KEPT_BYTES_MAX = 16 << 20, /* of signatures that a shard keeps; the least used go */
 	PACKAGES_KEPT_S = 60,               /* of real time; then a package is signed again */

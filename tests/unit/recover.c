@@ -192,8 +192,6 @@ Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
 	expect_refused(&copy, false, ERR_DAMAGED, "the journal lacks a record the tables hold");
 }
 
-/* Tables brought up along a journal ------------------------------------------------------------------------ */
-
 /* A position far ahead, with the right checksum. */
 static struct span position_row(uint8_t       row[7 + APPLIED_BYTES + CRC_BYTES],
                                 const uint8_t lineage[LINEAGE_BYTES])
@@ -226,6 +224,8 @@ Test(recover, a_client_s_text_is_no_proof_of_acknowledged_records)
 		}
 	}
 }
+
+/* Tables brought up along a journal ------------------------------------------------------------------------ */
 
 Test(recover, catching_up_ends_at_its_target_and_can_be_stopped)
 {
