@@ -59,14 +59,14 @@ struct connection {
 	enum connection_state state;
 	bool                  is_draining; /* gets no more pushes */
 	bool                  is_proven;   /* a push was answered with 200 */
-	bool                  has_answered;
-	bool                  is_ready;  /* there may be something to read */
-	bool                  wants_out; /* epoll is asked for it */
+	bool                  is_ready;    /* there may be something to read */
+	bool                  wants_out;   /* epoll is asked for it */
 	struct pushes         open;
 	unsigned              open_count;
-	mono_us began, heard, answered, used, pinged; /* answered: a push; pinged 0: no ping is under way */
-	char    reason[PUSH_REASON_TEXT];             /* why it has failed */
-	bool    is_refused;                           /* it has: Apple does not take the credential */
+	mono_us               began, heard, answered, used,
+	    pinged;                       /* answered: a push, 0: none; pinged 0: no ping is under way */
+	char    reason[PUSH_REASON_TEXT]; /* why it has failed */
+	bool    is_refused;               /* it has: Apple does not take the credential */
 	uint8_t out[OUT_BYTES];
 	size_t  out_size;
 };

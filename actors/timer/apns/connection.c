@@ -205,7 +205,7 @@ static void end_pushes(struct connection *connection, enum apns_fate fate, const
 static void end_failed(struct connection *connection)
 {
 	struct apns_line *line = connection->line;
-	bool              is_refused = connection->is_refused, has_worked = connection->has_answered;
+	bool              is_refused = connection->is_refused, has_worked = connection->answered.v;
 	char              reason[sizeof connection->reason];
 	memcpy(reason, connection->reason, sizeof reason);
 	if (is_refused) end_pushes(connection, APNS_HELD, reason);

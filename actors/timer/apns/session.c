@@ -64,7 +64,6 @@ static void judge(struct connection *connection, struct apns_push *push)
 	struct provider    provider;
 	struct apns       *apns = connection->apns;
 	apns_judge(push->status, span_of(push->body, push->body_size), &answer);
-	connection->has_answered = true;
 	connection->answered = apns->now;
 	if (apns->is_failing) log_info("pushes_work", "host=%s port=%u", apns->host, apns->options.port);
 	apns->is_failing = false;
