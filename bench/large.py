@@ -25,6 +25,7 @@ PASSES = 100  # of the large account, besides those that are imported
 LEDGER = "ledger"  # the pass with a long history
 PAD = "x" * 900_000  # for a pass of nearly the largest size
 IMAGE_BYTES = 1_900_000
+GIVE_WAY = 10  # nice of what stands for other machines
 GIVERS = 4  # threads that run commands while accounts are filled
 
 
@@ -138,13 +139,18 @@ class Gallery(http.server.BaseHTTPRequestHandler):
 
 
 def serve_images(directory):
-    """Returns the URL of a gallery and its certificate. A process serves it as long as this one lives."""
+    """Returns the URL of a gallery and its certificate. A process serves it as long as this one lives, at a low priority,
+    since it stands for another machine."""
     root, key = bench.certificate(directory)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(root, key)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gallery)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    multiprocessing.get_context("fork").Process(target=server.serve_forever, daemon=True).start()
+
+    def serve():
+        os.nice(GIVE_WAY)
+        server.serve_forever()
+    multiprocessing.get_context("fork").Process(target=serve, daemon=True).start()
     return f"https://127.0.0.1:{server.server_port}", root
 
 
