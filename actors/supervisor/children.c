@@ -182,7 +182,7 @@ static void arguments(const struct children *children, const struct child *child
 	options_write(&options, args);
 }
 
-static void maintenance_open(int fd)
+static void keep_open(int fd)
 {
 	if (fd >= 0) fcntl(fd, F_SETFD, 0);
 }
@@ -200,12 +200,12 @@ _Noreturn static void become(const struct options *options, enum role role, cons
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (role == ROLE_HTTP) {
-		maintenance_open(options->listen_fd);
-		maintenance_open(options->admin_fd);
+		keep_open(options->listen_fd);
+		keep_open(options->admin_fd);
 	}
-	if (role == ROLE_SHARD) maintenance_open(options->gate_fd);
-	maintenance_open(options->counts_fd);
-	maintenance_open(options->settings_fd);
+	if (role == ROLE_SHARD) keep_open(options->gate_fd);
+	keep_open(options->counts_fd);
+	keep_open(options->settings_fd);
 	/* Signals that the supervisor blocks stay blocked until the process sets its own mask. */
 	execv("/proc/self/exe", (char *const *)args->argv);
 	_exit(EXEC_FAILED);

@@ -13,7 +13,7 @@ static struct {
 	unsigned      count;
 } parts;
 
-static enum err maintenance_part(void *user, struct buffer *part)
+static enum err keep_part(void *user, struct buffer *part)
 {
 	cr_assert_eq(user, &parts);
 	cr_assert_lt(parts.count, PARTS_MAX);
@@ -22,7 +22,7 @@ static enum err maintenance_part(void *user, struct buffer *part)
 	return OK;
 }
 
-static struct outcome outcome = {.payload = &payload, .part = maintenance_part, .part_user = &parts};
+static struct outcome outcome = {.payload = &payload, .part = keep_part, .part_user = &parts};
 
 static void end(void)
 {
