@@ -2,6 +2,7 @@
  * or send chunks. */
 #include "http/answer.h"
 #include "http/access_log.h"
+#include "http/slices.h"
 #include "actors/rt/log.h"
 
 #include <stdio.h>
@@ -71,8 +72,7 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	if (exchange->has_key && status < 400) exchange->connection->is_known = true;
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &exchange->generator);
-	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
-	connection_sending(exchange->connection);
+	slices_send(exchange, parts, count, size);
 }
 
 void answer_text(struct exchange *exchange, int status, const char *content_type, struct span body)
@@ -162,7 +162,7 @@ void answer_forget(struct exchange *exchange)
 	exchange->parts.size = exchange->parts_bytes = 0;
 }
 
-static enum err maintenance_part(struct exchange *exchange, struct span part)
+enum err answer_part(struct exchange *exchange, struct span part)
 {
 	enum err err = connection_charge_answer(exchange->connection, part.size);
 	if (err) return err;
@@ -175,6 +175,14 @@ static enum err maintenance_part(struct exchange *exchange, struct span part)
 	return OK;
 }
 
+void answer_parts(struct exchange *exchange, int status, const char *content_type)
+{
+	h2o_req_t *req = exchange->req;
+	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, content_type,
+	               strlen(content_type));
+	finish(exchange, status, exchange->parts.entries, exchange->parts.size, exchange->parts_bytes);
+}
+
 static void say_replayed(struct exchange *exchange)
 {
 	add_header(exchange, "Idempotency-Replayed", span_str("true"));
@@ -182,11 +190,8 @@ static void say_replayed(struct exchange *exchange)
 
 void answer_begun(struct exchange *exchange)
 {
-	h2o_req_t *req = exchange->req;
 	if (exchange->begun_replayed) say_replayed(exchange);
-	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, json_type,
-	               sizeof json_type - 1);
-	finish(exchange, 202, exchange->parts.entries, exchange->parts.size, exchange->parts_bytes);
+	answer_parts(exchange, 202, json_type);
 }
 
 void answer_keep(struct exchange *exchange, const struct reply *reply)
@@ -195,7 +200,7 @@ void answer_keep(struct exchange *exchange, const struct reply *reply)
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
-	if (!err) err = maintenance_part(exchange, buffer_span(body));
+	if (!err) err = answer_part(exchange, buffer_span(body));
 	exchange->has_begun = !err;
 	exchange->begun_replayed = reply->flags & REPLY_REPLAYED;
 	if (!err) return;
@@ -231,7 +236,7 @@ static enum err add_part(struct exchange *exchange, const msgpack_object *items,
 	if (last) buffer_text(body, envelope->after);
 	if (body->failed) return ERR_NO_MEMORY;
 	if (body->size == 0) return OK; /* h2o treats an empty piece as unwritten */
-	return maintenance_part(exchange, buffer_span(body));
+	return answer_part(exchange, buffer_span(body));
 }
 
 /* The last part is [items, total, has_more]. A list inside an object is always complete and needs no counts. */
@@ -253,8 +258,7 @@ static enum err end_list(struct exchange *exchange, const msgpack_object *payloa
 
 static void answer_list(struct exchange *exchange, const struct reply *reply)
 {
-	h2o_req_t *req = exchange->req;
-	bool       more = reply->flags & REPLY_MORE;
+	bool     more = reply->flags & REPLY_MORE;
 	enum err err = more ? add_part(exchange, reply->payload, false) : end_list(exchange, reply->payload);
 	if (err) {
 		pending_forget(&exchange->pending);
@@ -262,11 +266,7 @@ static void answer_list(struct exchange *exchange, const struct reply *reply)
 		answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 		return;
 	}
-	if (more) return;
-	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, json_type,
-	               sizeof json_type - 1);
-	finish(exchange, exchange->route->status, exchange->parts.entries, exchange->parts.size,
-	       exchange->parts_bytes);
+	if (!more) answer_parts(exchange, exchange->route->status, json_type);
 }
 
 void answer_reply(struct exchange *exchange, const struct reply *reply)

@@ -21,7 +21,12 @@ void answer_reply(struct exchange *exchange, const struct reply *reply);
 void answer_keep(struct exchange *exchange, const struct reply *reply);
 void answer_begun(struct exchange *exchange);
 
-/* Frees the parts of a list or a kept answer. Any request is fine. */
+/* answer_part() keeps a copy of a part of a body; answer_parts() sends the parts in their order. Errors: those of
+ * connection_charge_answer(), ERR_NO_MEMORY. */
+must_check enum err answer_part(struct exchange *exchange, struct span part);
+void                answer_parts(struct exchange *exchange, int status, const char *content_type);
+
+/* Frees the parts. Any request is fine. */
 void answer_forget(struct exchange *exchange);
 
 /* Sends a body unchanged. */

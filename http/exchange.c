@@ -4,6 +4,7 @@
 #include "http/accept.h"
 #include "http/answer.h"
 #include "http/cors.h"
+#include "http/slices.h"
 
 #include <strings.h>
 
@@ -73,6 +74,7 @@ static void on_dispose(void *memory)
 	struct exchange *exchange = memory;
 	pending_forget(&exchange->pending);
 	answer_forget(exchange);
+	slices_end(exchange);
 	exchange->thread->in_flight--;
 	connection_done(exchange->connection, exchange->req->http1_is_persistent);
 }

@@ -58,6 +58,16 @@ static void add_image_headers(struct exchange *exchange, const char *tag)
 	page_headers(exchange, headers, sizeof headers / sizeof *headers);
 }
 
+/* The front of a large image: bytes alone. */
+static enum err keep_front(struct exchange *exchange, const msgpack_object *payload)
+{
+	bool     good = payload->type == MSGPACK_OBJECT_BIN && payload->via.bin.size;
+	enum err err = good ? answer_part(exchange, arg_span(payload)) : ERR_MALFORMED;
+	if (err) pending_forget(&exchange->pending);
+	return err;
+}
+
+/* The hash and the rest of the bytes, or nil if the client has them. */
 static void answer_image(struct exchange *exchange, const struct reply *reply)
 {
 	const msgpack_object *payload = reply->payload, *items = payload->via.array.ptr;
@@ -66,7 +76,7 @@ static void answer_image(struct exchange *exchange, const struct reply *reply)
 	            items[0].type == MSGPACK_OBJECT_BIN && items[0].via.bin.size == SHA256_BYTES;
 	bool     known = good && items[1].type == MSGPACK_OBJECT_NIL;
 	enum err err = known || (good && items[1].type == MSGPACK_OBJECT_BIN) ? OK : ERR_MALFORMED;
-	if (!err && !known) err = connection_charge_answer(exchange->connection, arg_span(&items[1]).size);
+	if (!err && !known && items[1].via.bin.size) err = answer_part(exchange, arg_span(&items[1]));
 	if (err) {
 		page_refuse(exchange, err);
 		return;
@@ -78,14 +88,16 @@ static void answer_image(struct exchange *exchange, const struct reply *reply)
 	if (known)
 		answer_empty(exchange, 304);
 	else
-		answer_text(exchange, exchange->route->status, "image/png", arg_span(&items[1]));
+		answer_parts(exchange, exchange->route->status, "image/png");
 }
 
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
 	struct exchange *exchange = (struct exchange *)pending;
-	if (reply->err)
-		page_refuse(exchange, reply->err);
+	enum err         err = reply->err;
+	if (!err && reply->flags & REPLY_MORE && !(err = keep_front(exchange, reply->payload))) return;
+	if (err)
+		page_refuse(exchange, err);
 	else if (exchange->route->answer == ANSWER_PAGE)
 		answer_page(exchange, reply);
 	else

@@ -194,6 +194,7 @@ enum {
 	IMAGE_BYTES_MAX = EGRESS_FETCH_BYTES_MAX, /* of an image; creation_failed */
 	IMAGE_SIDE_MAX = 4096,                    /* pixels; creation_failed */
 	IMAGE_PART_BYTES = 64 << 10, /* of an image; one part travels and is written as one command */
+	IMAGE_BYTES_PER_S = 8 << 20, /* of one account's images, that a shard writes; more wait */
 	IMAGE_UNNAMED_S =
 	    3600,           /* of service time since its last part: then an unreferenced image is removed */
 	IMAGE_FRESH_S = 60, /* of service time: an image is not fetched again from its URL */
@@ -238,9 +239,9 @@ enum {
 	SESSION_CREDIT_COMMANDS = 2048,  /* calls outstanding per session; OVERLOADED */
 	SESSION_CREDIT_BYTES = 8 << 20,  /* bytes of calls outstanding, or not yet received; OVERLOADED */
 	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of replies not yet received, per session; OVERLOADED */
-	/* likewise, of lists and other replies of readers: they wait for space, but at most ANSWERS_STALL_MS without
-	 * any; OVERLOADED */
-	SESSION_LIST_BYTES = 4 << 20,
+	/* likewise; while there are more, lists and other replies of readers wait, but at most ANSWERS_STALL_MS
+	 * without a receipt: the replies to other calls are behind them; OVERLOADED */
+	SESSION_LIST_BYTES = 512 << 10,
 	ANSWERS_STALL_MS = 500,
 	/* bytes of replies that a shard holds for all long-lived processes, and for all commands; a session gets at
 	 * most twice what is left of it; OVERLOADED */

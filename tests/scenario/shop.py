@@ -1,5 +1,6 @@
 """A shop: one account with a key, templates and a client. Most tests begin with one."""
 import json
+import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -105,3 +106,16 @@ class Shop:
         assert answer.status == 200, answer
         more = {"true": True, "false": False}[answer.headers["x-has-more"]]
         return answer.json, int(answer.headers["x-total-count"]), more
+
+
+def clear_and_encrypted(services, certificate):
+    """A shop of a service without TLS and one of a service with it, each with one shard, by name."""
+    cert, key = certificate
+    encrypted = Shop(services(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)]))
+    encrypted.client.tls = ssl.create_default_context(cafile=cert)
+    return {"clear": Shop(services(shards=1)), "TLS": encrypted}
+
+
+def encrypt(shop, plain):
+    """The connection as the shop's service wants it."""
+    return shop.client.tls.wrap_socket(plain, server_hostname="127.0.0.1") if shop.client.tls else plain

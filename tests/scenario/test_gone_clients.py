@@ -1,6 +1,5 @@
 """Clients that disconnect, or are disconnected, with unanswered requests: their remaining requests are not executed."""
 import socket
-import ssl
 import struct
 from contextlib import ExitStack, closing
 
@@ -8,7 +7,7 @@ import pytest
 from harness import wait_for
 from metrics import look, told_of
 from raw import connect
-from shop import Shop
+from shop import clear_and_encrypted, encrypt
 
 
 def head(shop, line):
@@ -18,20 +17,13 @@ def head(shop, line):
 @pytest.fixture(scope="module")
 def shops(module_services, certificate):
     """One shop without TLS and one with, both with a large list."""
-    cert, key = certificate
-    encrypted = Shop(module_services(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)]), ("balance",))
-    encrypted.client.tls = ssl.create_default_context(cafile=cert)
-    made = {"clear": Shop(module_services(shards=1), ("balance",)), "TLS": encrypted}
+    made = clear_and_encrypted(module_services, certificate)
     for shop in made.values():
         for _ in range(8):
             shop.create(hidden={"x": "y" * 800_000})
     yield made
     for shop in made.values():
         shop.close()
-
-
-def opened(shop, plain):
-    return shop.client.tls.wrap_socket(plain, server_hostname="127.0.0.1") if shop.client.tls else plain
 
 
 def lists(shop):
@@ -51,7 +43,7 @@ def await_its_end(shop):
 def test_requests_of_a_client_that_disconnected_are_not_executed(shops, kind, reset):
     shop = shops[kind]
     before = lists(shop)
-    connection = opened(shop, connect(shop.service.http))
+    connection = encrypt(shop, connect(shop.service.http))
     connection.sendall(head(shop, "GET /v1/passes?limit=1 HTTP/1.1") * 2000)
     wait_for(lambda: lists(shop) > before, 5, "the first requests to be answered")
     if reset:
@@ -68,7 +60,7 @@ def test_requests_of_a_client_closed_for_not_reading_are_not_executed(shops):
         for shop in shops.values():
             plain = stack.enter_context(closing(connect(shop.service.http)))
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            deaf = stack.enter_context(closing(opened(shop, plain)))
+            deaf = stack.enter_context(closing(encrypt(shop, plain)))
             deaf.sendall(head(shop, "GET /v1/passes?limit=8 HTTP/1.1") * 100)
         for kind, shop in shops.items():
             wait_for(lambda: look(shop.service).get("stampede_http_connections_closed_total", during="answer") > 0,

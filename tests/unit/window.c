@@ -11,6 +11,7 @@
 enum {
 	MIB = 1 << 20,
 	LISTS_OWN = SESSION_LIST_BYTES,
+	LISTS_FULL = LISTS_OWN + MIB,
 	READS_OWN = SESSION_ANSWER_BYTES - 2 * ANSWER_RESERVED_BYTES
 };
 
@@ -39,9 +40,11 @@ static mono_us soon(int64_t ms)
 Test(window, leaves_room_for_writes_when_there_is_none_for_reads)
 {
 	window_add(window, LISTS_OWN);
+	cr_expect(window_fits(window, WINDOW_LIST, 4 * MIB), "as large as it is");
+	window_add(window, 1);
 	cr_expect_not(window_fits(window, WINDOW_LIST, 1));
 	cr_expect(window_fits(window, WINDOW_READ, MIB));
-	window_add(window, READS_OWN - LISTS_OWN);
+	window_add(window, READS_OWN - LISTS_OWN - 1);
 	cr_expect_not(window_fits(window, WINDOW_READ, 1));
 	cr_expect(window_fits(window, WINDOW_WRITE, ANSWER_RESERVED_BYTES));
 	window_add(window, 2 * ANSWER_RESERVED_BYTES - 1);
@@ -119,19 +122,19 @@ static void *receive_later(void *unused)
 Test(window, a_reader_waits_for_the_peer_to_receive)
 {
 	pthread_t peer;
-	window_add(window, LISTS_OWN);
-	window_sent(window, LISTS_OWN);
+	window_add(window, LISTS_FULL);
+	window_sent(window, LISTS_FULL);
 	cr_assert_eq(pthread_create(&peer, NULL, receive_later, NULL), 0);
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), OK);
-	cr_expect_eq(window->held, LISTS_OWN);
+	cr_expect_eq(window->held, LISTS_FULL);
 	pthread_join(peer, NULL);
 }
 
 Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 {
 	mono_us begun = time_mono();
-	window_add(window, LISTS_OWN);
-	window_sent(window, LISTS_OWN);
+	window_add(window, LISTS_FULL);
+	window_sent(window, LISTS_FULL);
 	cr_expect_not(window_is_stalled(window, MIB, begun));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), ERR_OVERLOADED);
 	cr_expect_geq(mono_since(time_mono(), begun).v, ANSWERS_STALL_MS * US_PER_MS);
@@ -139,7 +142,7 @@ Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 	cr_expect(window_is_stalled(window, MIB, begun));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), ERR_OVERLOADED);
 	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
-	cr_expect(window_received(window, 2 * MIB));
+	cr_expect(window_received(window, MIB));
 	cr_expect_not(window_is_stalled(window, MIB, time_mono()));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), OK);
 }
@@ -147,7 +150,7 @@ Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 Test(window, a_reader_waits_no_longer_than_its_calls_deadline)
 {
 	mono_us begun = time_mono();
-	window_add(window, LISTS_OWN);
+	window_add(window, LISTS_FULL);
 	cr_expect_eq(window_wait(window, MIB, soon(10)), ERR_OVERLOADED);
 	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
 }

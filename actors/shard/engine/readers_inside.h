@@ -12,7 +12,8 @@
 enum { PAYLOAD_KEPT_BYTES = 256 << 10 };
 
 /* A reader waits for room for its whole result: the largest image, or a part of a list plus one item. */
-_Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_BYTES_MAX,
+_Static_assert((int)SESSION_ANSWER_BYTES > (int)SESSION_LIST_BYTES + (int)IMAGE_BYTES_MAX +
+                                               (int)REPLY_PART_BYTES_MAX + 2 * (int)ANSWER_RESERVED_BYTES,
                "the window is too small for an image");
 
 struct job {

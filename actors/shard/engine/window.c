@@ -67,9 +67,9 @@ static size_t share_for(enum window_use use, size_t max)
 
 static bool fits_own(const struct window *window, enum window_use use, size_t size)
 {
-	size_t max = share_for(use, window->granted);
-	if (use == WINDOW_LIST && max > SESSION_LIST_BYTES) max = SESSION_LIST_BYTES;
-	return atomic_load(&window->held) + size <= max;
+	size_t held = atomic_load(&window->held);
+	if (use == WINDOW_LIST && held > SESSION_LIST_BYTES) return false;
+	return held + size <= share_for(use, window->granted);
 }
 
 static bool fits_shared(const struct window *window, enum window_use use, size_t size)

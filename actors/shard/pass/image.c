@@ -1,5 +1,5 @@
-/* GET /p/{token}/{image}: the logo or the banner that the page of the token's pass shows. On a reader thread, since it may
- * be large. An image that was never fetched, or is not there whole, is none. */
+/* GET /p/{token}/{image}: the logo or the banner that the page of the token's pass shows. On a reader thread, and in parts, since
+ * it may be large. An image that was never fetched, or is not there whole, is none. */
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/api/pass.h"
@@ -21,19 +21,40 @@ static enum err find(struct request *request, struct image *image)
 	return image_of_url(request->view, request->account->id, urls[which], image);
 }
 
+/* All but the end of the image, in parts of their own. */
+static enum err send_front(struct outcome *outcome, struct span *bytes)
+{
+	enum err err = OK;
+	while (!err && bytes->size > REPLY_PART_BYTES_MAX) {
+		msgpack_packer pk = buffer_packer(outcome->payload);
+		pack_bin(&pk, span_of(bytes->at, REPLY_PART_BYTES_MAX));
+		*bytes = span_of(bytes->at + REPLY_PART_BYTES_MAX, bytes->size - REPLY_PART_BYTES_MAX);
+		err = outcome->payload->failed ? ERR_NO_MEMORY
+		                               : outcome->part(outcome->part_user, outcome->payload);
+	}
+	return err;
+}
+
 enum err on_PASS_IMAGE(struct request *request, struct outcome *outcome)
 {
 	struct span    known = arg_span(&request->args[ARG_PASS_IMAGE_known]);
 	struct image   image;
+	struct buffer  whole = {0};
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = find(request, &image);
 	if (err) return err; /* a reader's ERR_NOT_FOUND is returned as ERR_RESOURCE_NOT_FOUND */
+	bool is_known = span_equal(known, span_of(image.hash, sizeof image.hash));
+	if (!is_known) err = image_bytes(request->view, request->account->id, &image, &whole);
+	struct span bytes = buffer_span(&whole);
+	if (!err) err = send_front(outcome, &bytes);
+	if (err) goto out;
 	msgpack_pack_array(&pk, 2);
 	pack_bin(&pk, span_of(image.hash, sizeof image.hash));
-	if (span_equal(known, span_of(image.hash, sizeof image.hash))) {
+	if (is_known)
 		msgpack_pack_nil(&pk);
-		return OK;
-	}
-	msgpack_pack_bin(&pk, image.size);
-	return image_bytes(request->view, request->account->id, &image, outcome->payload);
+	else
+		pack_bin(&pk, bytes);
+out:
+	buffer_free(&whole);
+	return err;
 }
