@@ -3,7 +3,8 @@
  *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
  *
  * A permanent fault is reported as IMAGE_REFUSED, a temporary one as IMAGE_UNREACHABLE; the shard decides how often to retry.
- * Of each image one part is sent at a time, and of few images at once; the others wait. */
+ * Of each account one image is handed over at a time, at a pace (IMAGE_BYTES_PER_S): its parts are written in the records that
+ * the commands of other accounts wait for. Few accounts' images are handed over at once; the others wait. */
 #include "actors/timer/fetch.h"
 
 #include "schemas/api/image.h"
@@ -15,11 +16,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 enum {
 	TEXT_BYTES = 160,
-	HANDED_MAX = 4, /* at once: their parts share a record, which commands of all accounts wait for */
+	HANDED_MAX = 8, /* accounts' images at once */
 };
 
 struct fetch {
@@ -34,7 +36,9 @@ struct fetch {
 	struct buffer     url, image;
 	uint8_t           hash[SHA256_BYTES];
 	struct png_size   size;
-	size_t            put; /* bytes handed over */
+	size_t            put;    /* bytes handed over */
+	mono_us           next;   /* not before this its next part, */
+	mono_us           resume; /* or its name; 0: the part before has no answer yet */
 	bool              is_named;
 };
 LIST_HEAD(fetches, fetch);
@@ -42,8 +46,8 @@ TAILQ_HEAD(fetch_line, fetch);
 
 struct fetching {
 	struct fetches              all;
-	struct fetch_line           line; /* images waiting because HANDED_MAX are being handed over */
-	uint32_t                    handing;
+	struct fetch_line           line;               /* images that wait for their turn */
+	struct fetch               *handed[HANDED_MAX]; /* NULL: a free place */
 	struct rpc                 *rpc;
 	struct egress              *egress;
 	const struct address_rules *rules;
@@ -57,7 +61,8 @@ static void fetch_free(struct fetch *fetch)
 {
 	LIST_REMOVE(fetch, link);
 	if (fetch->state == WAITING) TAILQ_REMOVE(&fetch->of->line, fetch, in_line);
-	fetch->of->handing -= fetch->state == HANDING;
+	for (unsigned i = 0; i < HANDED_MAX; i++)
+		if (fetch->of->handed[i] == fetch) fetch->of->handed[i] = NULL;
 	--*fetch->of->in_hand;
 	buffer_free(&fetch->url);
 	buffer_free(&fetch->image);
@@ -113,6 +118,7 @@ static enum err put_part(struct fetch *fetch)
 	pack_bin(&packer, span_of(fetch->image.at + fetch->put, size));
 	rpc_commit(fetch->of->rpc);
 	fetch->put += size;
+	fetch->next = mono_after(time_mono(), (dur_us){(int64_t)size * US_PER_SEC / IMAGE_BYTES_PER_S});
 	return OK;
 }
 
@@ -147,17 +153,59 @@ static void hand_over(struct fetch *fetch, enum err err)
 
 static void on_stored(struct asked *asked, const struct reply *reply)
 {
-	hand_over((struct fetch *)((char *)asked - offsetof(struct fetch, asked)), reply->err);
+	struct fetch *fetch = (struct fetch *)((char *)asked - offsetof(struct fetch, asked));
+	if (reply->err || fetch->is_named)
+		hand_over(fetch, reply->err);
+	else
+		fetch->resume = fetch->next;
+}
+
+static bool is_served(const struct fetching *fetching, const struct account_id *account)
+{
+	for (unsigned i = 0; i < HANDED_MAX; i++)
+		if (fetching->handed[i] &&
+		    !memcmp(fetching->handed[i]->account.b, account->b, sizeof account->b))
+			return true;
+	return false;
+}
+
+/* The first in line whose account has none in progress; NULL: there is none. */
+static struct fetch *next_in_line(struct fetching *fetching)
+{
+	struct fetch *fetch;
+	TAILQ_FOREACH(fetch, &fetching->line, in_line)
+	if (!is_served(fetching, &fetch->account)) return fetch;
+	return NULL;
 }
 
 static void hand_over_next(struct fetching *fetching)
 {
-	struct fetch *fetch = TAILQ_FIRST(&fetching->line);
-	if (!fetch || fetching->handing >= HANDED_MAX) return;
+	unsigned place = 0;
+	while (place < HANDED_MAX && fetching->handed[place])
+		place++;
+	struct fetch *fetch = place < HANDED_MAX ? next_in_line(fetching) : NULL;
+	if (!fetch) return;
 	TAILQ_REMOVE(&fetching->line, fetch, in_line);
 	fetch->state = HANDING;
-	fetching->handing++;
+	fetching->handed[place] = fetch;
 	hand_over(fetch, OK);
+}
+
+dur_us fetching_turn(struct fetching *fetching, mono_us now)
+{
+	dur_us wait = {INT64_MAX};
+	for (unsigned i = 0; i < HANDED_MAX; i++) {
+		struct fetch *fetch = fetching->handed[i];
+		if (!fetch || !fetch->resume.v) continue;
+		dur_us left = mono_since(fetch->resume, now);
+		if (left.v > 0) {
+			if (left.v < wait.v) wait = left;
+			continue;
+		}
+		fetch->resume.v = 0;
+		hand_over(fetch, OK);
+	}
+	return wait;
 }
 
 /* Judging ------------------------------------------------------------------------------------------------- */

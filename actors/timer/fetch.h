@@ -14,3 +14,6 @@ void                fetching_close(struct fetching **fetching);
 
 /* Handles a FETCH from a frame of the shard's `epoch`, and answers it, now or later. */
 void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t epoch, mono_us now);
+
+/* Goes on with images that wait for their pace. Returns how long until the next may go on. */
+dur_us fetching_turn(struct fetching *fetching, mono_us now);

@@ -307,6 +307,7 @@ static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 		shorten(wait, pushing_turn(timer->pushings[shard], now));
 		shorten(wait, googling_turn(timer->googlings[shard], now));
 	}
+	shorten(wait, fetching_turn(timer->fetches[shard], now));
 	rpc_flush(timer->shards[shard], now);
 	return rpc_waiting(timer->shards[shard]);
 }
