@@ -239,8 +239,8 @@ enum {
 	SESSION_CREDIT_COMMANDS = 2048,  /* calls outstanding per session; OVERLOADED */
 	SESSION_CREDIT_BYTES = 8 << 20,  /* bytes of calls outstanding, or not yet received; OVERLOADED */
 	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of replies not yet received, per session; OVERLOADED */
-	/* likewise; while there are more, lists and other replies of readers wait, but at most ANSWERS_STALL_MS
-	 * without a receipt: the replies to other calls are behind them; OVERLOADED */
+	/* likewise, of lists and other replies of readers: while there are more, the next part waits, since the
+	 * replies to other calls are behind it, but at most ANSWERS_STALL_MS without a receipt; OVERLOADED */
 	SESSION_LIST_BYTES = 512 << 10,
 	ANSWERS_STALL_MS = 500,
 	/* bytes of replies that a shard holds for all long-lived processes, and for all commands; a session gets at

@@ -39,9 +39,9 @@ static mono_us soon(int64_t ms)
 
 Test(window, leaves_room_for_writes_when_there_is_none_for_reads)
 {
-	window_add(window, LISTS_OWN);
+	window_add_list(window, LISTS_OWN);
 	cr_expect(window_fits(window, WINDOW_LIST, 4 * MIB), "as large as it is");
-	window_add(window, 1);
+	window_add_list(window, 1);
 	cr_expect_not(window_fits(window, WINDOW_LIST, 1));
 	cr_expect(window_fits(window, WINDOW_READ, MIB));
 	window_add(window, READS_OWN - LISTS_OWN - 1);
@@ -49,6 +49,54 @@ Test(window, leaves_room_for_writes_when_there_is_none_for_reads)
 	cr_expect(window_fits(window, WINDOW_WRITE, ANSWER_RESERVED_BYTES));
 	window_add(window, 2 * ANSWER_RESERVED_BYTES - 1);
 	cr_expect_not(window_fits(window, WINDOW_WRITE, ANSWER_RESERVED_BYTES));
+}
+
+Test(window, other_answers_on_their_way_do_not_stop_lists)
+{
+	window_add(window, READS_OWN - MIB);
+	cr_expect(window_fits(window, WINDOW_LIST, MIB));
+	cr_expect_not(window_fits(window, WINDOW_LIST, MIB + 1));
+}
+
+static void send_list(size_t size)
+{
+	window_add_list(window, size);
+	window_sent_list(window, size);
+}
+
+/* Their frames are among others. */
+Test(window, counts_lists_until_the_peer_has_received_them)
+{
+	send_list(100);
+	window_add(window, 1000);
+	window_sent(window, 1000);
+	send_list(10);
+	cr_expect_eq(window->lists, 110);
+	cr_expect(window_received(window, 99));
+	cr_expect_eq(window->lists, 110, "not the whole frame");
+	cr_expect(window_received(window, 1100));
+	cr_expect_eq(window->lists, 10);
+	cr_expect(window_received(window, 1110));
+	cr_expect_eq(window->lists, 0);
+	window_add_list(window, 7);
+	window_drop_list(window, 7);
+	cr_expect_eq(window->lists, 0);
+	cr_expect_eq(window->held, 0);
+}
+
+Test(window, counts_more_lists_than_it_has_marks)
+{
+	for (unsigned round = 0; round < 3; round++) {
+		uint64_t begun = window->sent;
+		for (unsigned i = 0; i < 3 * WINDOW_MARKS; i++)
+			send_list(10);
+		cr_expect(window_received(window, begun + 10));
+		cr_expect_eq(window->lists, 30 * WINDOW_MARKS - 10);
+		send_list(10);
+		cr_expect(window_received(window, window->sent));
+		cr_expect_eq(window->lists, 0);
+		cr_expect_eq(window->held, 0);
+	}
 }
 
 Test(window, is_limited_by_the_peers_credit)
@@ -75,7 +123,8 @@ Test(window, counts_until_the_peer_has_received)
 	cr_expect_eq(all.held, 2000);
 	cr_expect_not(window_received(window, 1001));
 	cr_expect_eq(window->held, 2000);
-	window_drop(window, 2000);
+	window_sent(window, 2000);
+	cr_expect(window_received(window, 3000));
 	cr_expect_eq(all.held, 0);
 }
 
@@ -122,8 +171,8 @@ static void *receive_later(void *unused)
 Test(window, a_reader_waits_for_the_peer_to_receive)
 {
 	pthread_t peer;
-	window_add(window, LISTS_FULL);
-	window_sent(window, LISTS_FULL);
+	send_list(MIB);
+	send_list(LISTS_OWN);
 	cr_assert_eq(pthread_create(&peer, NULL, receive_later, NULL), 0);
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), OK);
 	cr_expect_eq(window->held, LISTS_FULL);
@@ -133,8 +182,8 @@ Test(window, a_reader_waits_for_the_peer_to_receive)
 Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 {
 	mono_us begun = time_mono();
-	window_add(window, LISTS_FULL);
-	window_sent(window, LISTS_FULL);
+	send_list(MIB);
+	send_list(LISTS_OWN);
 	cr_expect_not(window_is_stalled(window, MIB, begun));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), ERR_OVERLOADED);
 	cr_expect_geq(mono_since(time_mono(), begun).v, ANSWERS_STALL_MS * US_PER_MS);
@@ -150,7 +199,7 @@ Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 Test(window, a_reader_waits_no_longer_than_its_calls_deadline)
 {
 	mono_us begun = time_mono();
-	window_add(window, LISTS_FULL);
+	window_add_list(window, LISTS_FULL);
 	cr_expect_eq(window_wait(window, MIB, soon(10)), ERR_OVERLOADED);
 	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
 }

@@ -347,8 +347,8 @@ static void send_results(struct engine *engine, struct readers *readers)
 		struct session *session = session_find(&engine->sessions, &result->peer);
 		engine_charge_result(engine, result);
 		if (!session || session->window != result->window)
-			window_drop(result->window, result->frame.size); /* the session has ended */
-		else if (session_send(session, engine->channel, &result->frame))
+			window_drop_list(result->window, result->frame.size); /* the session has ended */
+		else if (session_send_list(session, engine->channel, &result->frame))
 			session_close(&engine->sessions, session);
 		result_free(&result);
 	}

@@ -35,7 +35,7 @@ static void put_result(struct answer *answer)
 	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
 	answer->is_lost |= !result || frame.size == 0;
 	if (answer->is_lost) { /* the call ends at the caller's deadline */
-		window_drop(answer->job->window, answer->out.bytes.size);
+		window_drop_list(answer->job->window, answer->out.bytes.size);
 		buffer_free(&answer->out.bytes);
 		answer->out.count = 0;
 		result_free(&result);
@@ -69,7 +69,7 @@ static enum err put_payload(struct answer *answer, enum err err, unsigned flags,
 	size_t            size = answer->out.bytes.size;
 	enum err          refusal = OK;
 	if (size <= ANSWER_TINY_BYTES)
-		window_add(job->window, size);
+		window_add_list(job->window, size);
 	else
 		refusal = window_wait(job->window, size, job->kept.call.deadline);
 	if (refusal)

@@ -179,11 +179,23 @@ bool session_fits(const struct session *session, enum window_use use, size_t siz
 	return size <= ANSWER_TINY_BYTES || !session->window || window_fits(session->window, use, size);
 }
 
-enum err session_send(struct session *session, struct channel *channel, struct buffer *frame)
+static enum err send_frame(struct session *session, struct channel *channel, struct buffer *frame)
 {
 	frame_set_taken(frame, session->taken);
-	enum err err = channel_send(channel, &session->peer, buffer_span(frame));
+	return channel_send(channel, &session->peer, buffer_span(frame));
+}
+
+enum err session_send(struct session *session, struct channel *channel, struct buffer *frame)
+{
+	enum err err = send_frame(session, channel, frame);
 	if (!err) window_sent(session->window, frame->size);
+	return err;
+}
+
+enum err session_send_list(struct session *session, struct channel *channel, struct buffer *frame)
+{
+	enum err err = send_frame(session, channel, frame);
+	if (!err) window_sent_list(session->window, frame->size);
 	return err;
 }
 

@@ -54,9 +54,10 @@ void sessions_succeed(struct sessions *sessions, const struct session *session);
 must_check bool session_heard(struct session *session, mono_us now, const struct frame *frame, size_t size);
 /* Notes how many answers the sender of a frame of calls waits for. */
 void session_waits(struct sessions *sessions, struct session *session, uint32_t waiting);
-/* Sends a whole frame, whose bytes are already counted in its window. Errors: as channel_send(); the caller must close the
- * session. */
+/* Sends a whole frame, or one of a list, whose bytes are already counted in its window. Errors: as channel_send(); the caller
+ * must close the session. */
 must_check enum err session_send(struct session *session, struct channel *channel, struct buffer *frame);
+must_check enum err session_send_list(struct session *session, struct channel *channel, struct buffer *frame);
 /* Is there room for an answer of `size` bytes? Tiny answers, and answers to the shard itself, always fit. */
 bool session_fits(const struct session *session, enum window_use use, size_t size);
 /* How many commands a record should hold so that callers do not wait for each other. While the commands of one half are

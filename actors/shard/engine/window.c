@@ -67,9 +67,8 @@ static size_t share_for(enum window_use use, size_t max)
 
 static bool fits_own(const struct window *window, enum window_use use, size_t size)
 {
-	size_t held = atomic_load(&window->held);
-	if (use == WINDOW_LIST && held > SESSION_LIST_BYTES) return false;
-	return held + size <= share_for(use, window->granted);
+	if (use == WINDOW_LIST && atomic_load(&window->lists) > SESSION_LIST_BYTES) return false;
+	return atomic_load(&window->held) + size <= share_for(use, window->granted);
 }
 
 static bool fits_shared(const struct window *window, enum window_use use, size_t size)
@@ -101,8 +100,15 @@ void window_add(struct window *window, size_t size)
 	move(window, size);
 }
 
-void window_drop(struct window *window, size_t size)
+void window_add_list(struct window *window, size_t size)
 {
+	atomic_fetch_add(&window->lists, size);
+	move(window, size);
+}
+
+void window_drop_list(struct window *window, size_t size)
+{
+	atomic_fetch_sub(&window->lists, size);
 	move(window, (size_t)0 - size);
 	wake_readers(window->all);
 }
@@ -112,12 +118,33 @@ void window_sent(struct window *window, size_t size)
 	window->sent += size;
 }
 
+void window_sent_list(struct window *window, size_t size)
+{
+	bool     joins = window->mark_count == WINDOW_MARKS;
+	unsigned last = (window->mark_first + window->mark_count - joins) % WINDOW_MARKS;
+	window->sent += size;
+	window->marks[last].end = window->sent;
+	window->marks[last].size = joins ? window->marks[last].size + size : size;
+	window->mark_count += !joins;
+}
+
+static void lists_received(struct window *window, uint64_t received)
+{
+	while (window->mark_count && window->marks[window->mark_first].end <= received) {
+		atomic_fetch_sub(&window->lists, window->marks[window->mark_first].size);
+		window->mark_first = (window->mark_first + 1) % WINDOW_MARKS;
+		window->mark_count--;
+	}
+}
+
 bool window_received(struct window *window, uint64_t received)
 {
 	if (received > window->sent) return false;
 	if (received <= window->received) return true;
 	note_room(window);
-	window_drop(window, (size_t)(received - window->received));
+	lists_received(window, received);
+	move(window, (size_t)0 - (size_t)(received - window->received));
+	wake_readers(window->all);
 	window->received = received;
 	return true;
 }
@@ -174,7 +201,7 @@ enum err window_wait(struct window *window, size_t size, mono_us deadline)
 		goto out;
 	}
 	note_room(window);
-	move(window, size);
+	window_add_list(window, size);
 out:
 	pthread_mutex_unlock(&all->mutex);
 	atomic_fetch_sub(&all->waiting, 1);

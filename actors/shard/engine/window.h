@@ -23,6 +23,7 @@ struct windows {
 	pthread_cond_t      room;
 };
 
+enum { WINDOW_MARKS = 32 };
 struct window {
 	struct windows *all;
 	atomic_uint     users;
@@ -32,6 +33,15 @@ struct window {
 	atomic_int_fast64_t full_since;
 	size_t              granted;
 	uint64_t            sent, received; /* cumulative bytes; the writer's */
+
+	/* Of `held`, those of lists. A mark is the end of a list's frame among the bytes sent; when all are in use, the last one
+	 * stands for two frames. */
+	atomic_size_t lists;
+	struct {
+		uint64_t end;
+		size_t   size;
+	} marks[WINDOW_MARKS]; /* a ring; the writer's */
+	unsigned mark_first, mark_count;
 };
 
 /* What an answer is for. When room runs out, lists are refused first, then other reads, then writes. */
@@ -47,15 +57,19 @@ void           window_close(struct window *window);
  * ANSWER_RESERVED_BYTES. */
 bool window_fits(const struct window *window, enum window_use use, size_t size);
 
-/* For the writer: an answer was made; bytes were discarded unsent; a frame was sent; the peer reports its total received.
+/* For the writer: an answer was made; a frame was sent, of its own answers or of a list's; the peer reports its total received.
  * False: more than was sent. */
 void window_add(struct window *window, size_t size);
-void window_drop(struct window *window, size_t size);
 void window_sent(struct window *window, size_t size);
+void window_sent_list(struct window *window, size_t size);
 bool window_received(struct window *window, uint64_t received);
 
 /* For a reader: adds `size` bytes as soon as they fit. Errors: ERR_OVERLOADED: no room for ANSWERS_STALL_MS, `deadline` has
  * passed, or the window is closed. */
 must_check enum err window_wait(struct window *window, size_t size, mono_us deadline);
+/* Adds them without waiting. */
+void window_add_list(struct window *window, size_t size);
+/* Bytes that either of these added will not be sent. Any thread. */
+void window_drop_list(struct window *window, size_t size);
 /* Would window_wait() fail at once? */
 bool window_is_stalled(const struct window *window, size_t size, mono_us now);
