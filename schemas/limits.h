@@ -193,8 +193,8 @@ enum {
 	ISSUANCE_TRY_MS = 30000, /* of real time, from the first fetch of its images; creation_failed */
 	IMAGE_BYTES_MAX = EGRESS_FETCH_BYTES_MAX, /* of an image; creation_failed */
 	IMAGE_SIDE_MAX = 4096,                    /* pixels; creation_failed */
-	IMAGE_PART_BYTES = 64 << 10, /* of an image; one part travels and is written as one command */
-	IMAGE_BYTES_PER_S = 8 << 20, /* of one account's images, that a shard writes; more wait */
+	IMAGE_PART_BYTES = 64 << 10,  /* of an image; one part travels and is written as one command */
+	IMAGE_BYTES_PER_S = 12 << 20, /* of one account's images, that a shard writes; more wait */
 	IMAGE_UNNAMED_S =
 	    3600,           /* of service time since its last part: then an unreferenced image is removed */
 	IMAGE_FRESH_S = 60, /* of service time: an image is not fetched again from its URL */
@@ -240,9 +240,11 @@ enum {
 	SESSION_CREDIT_BYTES = 8 << 20,  /* bytes of calls outstanding, or not yet received; OVERLOADED */
 	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of replies not yet received, per session; OVERLOADED */
 	/* likewise, of lists and other replies of readers: while there are more, the next part waits, since the
-	 * replies to other calls are behind it, but at most ANSWERS_STALL_MS without a receipt; OVERLOADED */
+	 * replies to other calls are behind it, but at most LISTS_STALL_MS without a receipt; OVERLOADED */
 	SESSION_LIST_BYTES = 512 << 10,
-	ANSWERS_STALL_MS = 500,
+	ANSWERS_STALL_MS =
+	    500, /* readers wait so long without a receipt where the bytes of all replies are too many */
+	LISTS_STALL_MS = 2000, /* and so long where only those of lists are */
 	/* bytes of replies that a shard holds for all long-lived processes, and for all commands; a session gets at
 	 * most twice what is left of it; OVERLOADED */
 	ANSWERS_SHARD_BYTES_MAX = 64 << 20,

@@ -3,8 +3,9 @@
  *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
  *
  * A permanent fault is reported as IMAGE_REFUSED, a temporary one as IMAGE_UNREACHABLE; the shard decides how often to retry.
- * Of each account one image is handed over at a time, at a pace (IMAGE_BYTES_PER_S): its parts are written in the records that
- * the commands of other accounts wait for. Few accounts' images are handed over at once; the others wait. */
+ * The parts of an account's images follow at a pace (IMAGE_BYTES_PER_S): they are written in the records that the commands of
+ * other accounts wait for. Of each image one part is sent at a time, and of few images at once, so that a slow disk writes
+ * several parts in a record; the other images wait. */
 #include "actors/timer/fetch.h"
 
 #include "schemas/api/image.h"
@@ -21,7 +22,8 @@
 
 enum {
 	TEXT_BYTES = 160,
-	HANDED_MAX = 8, /* accounts' images at once */
+	HANDED_MAX = 8,         /* images at once, */
+	HANDED_ACCOUNT_MAX = 4, /* and of one account: as many parts may follow at once after a pause */
 };
 
 struct fetch {
@@ -37,19 +39,20 @@ struct fetch {
 	uint8_t           hash[SHA256_BYTES];
 	struct png_size   size;
 	size_t            put;    /* bytes handed over */
-	mono_us           next;   /* not before this its next part, */
-	mono_us           resume; /* or its name; 0: the part before has no answer yet */
+	mono_us           next;   /* the account's next part was due then, or is */
+	mono_us           resume; /* when to go on; 0: the part before has no answer yet */
 	bool              is_named;
 };
 LIST_HEAD(fetches, fetch);
 TAILQ_HEAD(fetch_line, fetch);
 
 struct fetching {
-	struct fetches              all;
-	struct fetch_line           line;               /* images that wait for their turn */
-	struct fetch               *handed[HANDED_MAX]; /* NULL: a free place */
-	struct rpc                 *rpc;
-	struct egress              *egress;
+	struct fetches    all;
+	struct fetch_line line;               /* images that wait for their turn */
+	struct fetch     *handed[HANDED_MAX]; /* in progress, the longest first, which goes on first */
+	unsigned          handed_count;
+	struct rpc       *rpc;
+	struct egress    *egress;
 	const struct address_rules *rules;
 	uint32_t                   *in_hand; /* over all shards */
 	struct frame_out            answer;  /* kept for its memory */
@@ -57,12 +60,20 @@ struct fetching {
 
 /* Ends ---------------------------------------------------------------------------------------------------- */
 
+static void leave_hands(struct fetching *fetching, const struct fetch *fetch)
+{
+	unsigned i = 0;
+	while (fetching->handed[i] != fetch)
+		i++;
+	for (fetching->handed_count--; i < fetching->handed_count; i++)
+		fetching->handed[i] = fetching->handed[i + 1];
+}
+
 static void fetch_free(struct fetch *fetch)
 {
 	LIST_REMOVE(fetch, link);
 	if (fetch->state == WAITING) TAILQ_REMOVE(&fetch->of->line, fetch, in_line);
-	for (unsigned i = 0; i < HANDED_MAX; i++)
-		if (fetch->of->handed[i] == fetch) fetch->of->handed[i] = NULL;
+	if (fetch->state == HANDING) leave_hands(fetch->of, fetch);
 	--*fetch->of->in_hand;
 	buffer_free(&fetch->url);
 	buffer_free(&fetch->image);
@@ -105,6 +116,35 @@ static enum err begin_call(struct fetch *fetch, enum message message, msgpack_pa
 	return rpc_begin(fetch->of->rpc, &call, &fetch->asked, packer);
 }
 
+static bool is_of(const struct fetch *fetch, const struct account_id *account)
+{
+	return !memcmp(fetch->account.b, account->b, sizeof account->b);
+}
+
+/* When the account's next part may be sent. */
+static mono_us next_part_at(const struct fetching *fetching, const struct account_id *account)
+{
+	mono_us at = {1};
+	for (unsigned i = 0; i < fetching->handed_count; i++) {
+		const struct fetch *fetch = fetching->handed[i];
+		if (is_of(fetch, account) && fetch->next.v > at.v) at = fetch->next;
+	}
+	return at;
+}
+
+static dur_us pace_of(size_t size)
+{
+	return (dur_us){(int64_t)size * US_PER_SEC / IMAGE_BYTES_PER_S};
+}
+
+/* What was not used of the pace lately may be used now, within bounds: on a slow disk one part of each image fits into a record. */
+static mono_us begin_pace(const struct fetch *fetch)
+{
+	int64_t lately = time_mono().v - (HANDED_ACCOUNT_MAX - 1) * pace_of(IMAGE_PART_BYTES).v;
+	mono_us next = next_part_at(fetch->of, &fetch->account);
+	return next.v > lately ? next : (mono_us){lately};
+}
+
 static enum err put_part(struct fetch *fetch)
 {
 	msgpack_packer packer;
@@ -118,7 +158,7 @@ static enum err put_part(struct fetch *fetch)
 	pack_bin(&packer, span_of(fetch->image.at + fetch->put, size));
 	rpc_commit(fetch->of->rpc);
 	fetch->put += size;
-	fetch->next = mono_after(time_mono(), (dur_us){(int64_t)size * US_PER_SEC / IMAGE_BYTES_PER_S});
+	fetch->next = mono_after(begin_pace(fetch), pace_of(size));
 	return OK;
 }
 
@@ -157,53 +197,65 @@ static void on_stored(struct asked *asked, const struct reply *reply)
 	if (reply->err || fetch->is_named)
 		hand_over(fetch, reply->err);
 	else
-		fetch->resume = fetch->next;
+		fetch->resume = next_part_at(fetch->of, &fetch->account);
 }
 
-static bool is_served(const struct fetching *fetching, const struct account_id *account)
+static unsigned count_handed(const struct fetching *fetching, const struct account_id *account)
 {
-	for (unsigned i = 0; i < HANDED_MAX; i++)
-		if (fetching->handed[i] &&
-		    !memcmp(fetching->handed[i]->account.b, account->b, sizeof account->b))
-			return true;
-	return false;
+	unsigned count = 0;
+	for (unsigned i = 0; i < fetching->handed_count; i++)
+		count += is_of(fetching->handed[i], account);
+	return count;
 }
 
-/* The first in line whose account has none in progress; NULL: there is none. */
+/* Of the accounts with the fewest images in progress the first image in line; NULL: there is none. */
 static struct fetch *next_in_line(struct fetching *fetching)
 {
-	struct fetch *fetch;
+	struct fetch *fetch, *found = NULL;
+	unsigned      fewest = HANDED_ACCOUNT_MAX;
 	TAILQ_FOREACH(fetch, &fetching->line, in_line)
-	if (!is_served(fetching, &fetch->account)) return fetch;
-	return NULL;
+	{
+		unsigned handed = count_handed(fetching, &fetch->account);
+		if (handed >= fewest) continue;
+		fewest = handed;
+		found = fetch;
+	}
+	return found;
 }
 
 static void hand_over_next(struct fetching *fetching)
 {
-	unsigned place = 0;
-	while (place < HANDED_MAX && fetching->handed[place])
-		place++;
-	struct fetch *fetch = place < HANDED_MAX ? next_in_line(fetching) : NULL;
+	struct fetch *fetch = fetching->handed_count < HANDED_MAX ? next_in_line(fetching) : NULL;
 	if (!fetch) return;
 	TAILQ_REMOVE(&fetching->line, fetch, in_line);
 	fetch->state = HANDING;
-	fetching->handed[place] = fetch;
+	fetch->resume = next_part_at(fetching, &fetch->account);
+	fetching->handed[fetching->handed_count++] = fetch;
+	if (fetch->resume.v > time_mono().v) return; /* fetching_turn() goes on */
+	fetch->resume.v = 0;
 	hand_over(fetch, OK);
 }
 
+/* An image that ends makes way for the next one: so the places are looked at until nothing more goes on. */
 dur_us fetching_turn(struct fetching *fetching, mono_us now)
 {
-	dur_us wait = {INT64_MAX};
-	for (unsigned i = 0; i < HANDED_MAX; i++) {
+	dur_us   wait = {INT64_MAX};
+	unsigned i = 0;
+	while (i < fetching->handed_count) {
 		struct fetch *fetch = fetching->handed[i];
-		if (!fetch || !fetch->resume.v) continue;
-		dur_us left = mono_since(fetch->resume, now);
+		dur_us        left = {INT64_MAX};
+		if (fetch->resume.v) {
+			fetch->resume = next_part_at(fetching,
+			                             &fetch->account); /* one before it may have gone on */
+			left = mono_since(fetch->resume, now);
+		}
 		if (left.v > 0) {
 			if (left.v < wait.v) wait = left;
+			i++;
 			continue;
 		}
 		fetch->resume.v = 0;
-		hand_over(fetch, OK);
+		hand_over(fetch, OK); /* if it ends, another one has its place */
 	}
 	return wait;
 }

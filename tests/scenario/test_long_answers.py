@@ -1,7 +1,10 @@
 """Answers of megabytes, which are sent in slices: they arrive whole and in order, with and without TLS, and neither a client
 that reads slowly nor a stop cuts them or delays others."""
 import json
+import os
+import signal
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -12,6 +15,7 @@ from raw import connect, receive_all, receive_answer, take_answers
 from shop import Shop, clear_and_encrypted, encrypt
 
 PASSES, HIDDEN = 8, 800_000
+PAUSE_SECONDS = 0.9
 LIST = f"/v1/passes?limit={PASSES}"
 
 
@@ -97,6 +101,26 @@ def test_a_client_that_does_not_read_delays_no_other(shop):
         expect_list(answer)
         assert rest == b""
         deaf.close()
+
+
+def test_a_pause_of_the_http_process_delays_a_list(new_service):
+    """Few parts are on their way, so a reader waits for the process to go on."""
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    fill(shop)
+    pid = service.pid_of("http")
+    with closing(connect(service.http, 30)) as connection:
+        for _ in range(3):
+            connection.sendall(head(shop, LIST) * 3)
+            time.sleep(0.002)  # a different place each time; any is right
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(PAUSE_SECONDS)
+            os.kill(pid, signal.SIGCONT)
+            rest = b""
+            for _ in range(3):
+                answer, rest = receive_answer(connection, rest)
+                expect_list(answer)
+    shop.close()
 
 
 def test_a_stop_finishes_what_is_being_sent(new_service):

@@ -5,13 +5,15 @@ A library preloaded before the C library blocks the syncs of one shard's journal
 """
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from crowd import DECIDED, Crowd
 from flood import Flood
 from harness import Service, wait_for
-from shop import path_of
+from images import Gallery, answer, await_status, body_with, options, png
+from shop import Shop, path_of
 from test_issuer import shops_on_every_shard
 from test_processes import NEVER_LONGER, send_and_leave, send_delta_and_leave
 
@@ -23,6 +25,7 @@ STUCK_SECONDS = 0.5  # seconds without any answer: all clients wait for the disk
 SLOW, WELL = 0, 1  # indices of the shards
 GROWTH_MIB = 64  # peak of any process during the stall: the credits, and slack
 MIB = 1 << 20
+IMAGES, LARGE = 8, 2_000_000
 
 
 class SlowService(Service):
@@ -52,6 +55,33 @@ def slow_service():
     service = SlowService(shards=2).start()
     yield service
     service.stalled.unlink(missing_ok=True)
+    assert service.close() == []
+
+
+def create(shop, body):
+    client = shop.service.client(shop.key)
+    status = client.post("/v1/passes", body).status
+    client.close()
+    return status
+
+
+def test_images_that_have_come_wait_for_a_slow_disk(authority, chain):
+    """Eight of the largest, of one account: their parts share records. They are stored before the shard asks for them again."""
+    service = SlowService(shards=1, options=options(authority)).start()
+    shop = Shop(service)
+    with Gallery(chain) as gallery:
+        for number in range(IMAGES):
+            gallery.answers[f"/{number}"] = answer(200, png(text=str(number).encode() + b"." * LARGE))
+        service.stall(100)
+        with ThreadPoolExecutor(IMAGES) as pool:
+            made = pool.map(lambda number: create(shop, body_with(gallery.url(f"/{number}"), pass_id=f"p{number}")),
+                            range(IMAGES))
+            assert set(made) <= {201, 202}
+        for number in range(IMAGES):
+            await_status(shop, f"p{number}", "issued", 30)
+        assert len(gallery.requests) == IMAGES, "each was fetched once"
+    service.recover()
+    shop.close()
     assert service.close() == []
 
 

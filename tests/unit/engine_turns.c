@@ -280,7 +280,7 @@ Test(engine_turns, refuse_a_list_while_nothing_is_received)
 {
 	struct session *session = session_find(&engine->sessions, &peers[COMMAND_LINE]);
 	window_add_list(session->window, SESSION_LIST_BYTES + 1);
-	session->window->full_since = now.v - ANSWERS_STALL_MS * US_PER_MS;
+	session->window->full_since = now.v - LISTS_STALL_MS * US_PER_MS;
 	ask_for_list(account);
 	cr_expect_eq(the_reply(COMMAND_LINE).err, ERR_OVERLOADED);
 }

@@ -186,11 +186,11 @@ Test(window, a_readers_wait_is_limited_and_the_next_does_not_wait)
 	send_list(LISTS_OWN);
 	cr_expect_not(window_is_stalled(window, MIB, begun));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), ERR_OVERLOADED);
-	cr_expect_geq(mono_since(time_mono(), begun).v, ANSWERS_STALL_MS * US_PER_MS);
+	cr_expect_geq(mono_since(time_mono(), begun).v, LISTS_STALL_MS * US_PER_MS);
 	begun = time_mono();
 	cr_expect(window_is_stalled(window, MIB, begun));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), ERR_OVERLOADED);
-	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
+	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(LISTS_STALL_MS / 2) * US_PER_MS);
 	cr_expect(window_received(window, MIB));
 	cr_expect_not(window_is_stalled(window, MIB, time_mono()));
 	cr_expect_eq(window_wait(window, MIB, soon(60000)), OK);
@@ -201,7 +201,7 @@ Test(window, a_reader_waits_no_longer_than_its_calls_deadline)
 	mono_us begun = time_mono();
 	window_add_list(window, LISTS_FULL);
 	cr_expect_eq(window_wait(window, MIB, soon(10)), ERR_OVERLOADED);
-	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(ANSWERS_STALL_MS / 2) * US_PER_MS);
+	cr_expect_lt(mono_since(time_mono(), begun).v, patience_ms(LISTS_STALL_MS / 2) * US_PER_MS);
 }
 
 /* A peer that disconnects without receiving anything blocks no other. */

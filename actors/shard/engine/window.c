@@ -151,16 +151,18 @@ bool window_received(struct window *window, uint64_t received)
 
 /* Readers ------------------------------------------------------------------------------------------------- */
 
-static bool is_long_ago(int64_t since, mono_us now)
+static bool is_long_ago(int64_t since, mono_us now, int64_t ms)
 {
-	return since && now.v - since >= ANSWERS_STALL_MS * US_PER_MS;
+	return since && now.v - since >= ms * US_PER_MS;
 }
 
+/* A peer that pauses has few lists to receive, but many replies: only these fill memory. */
 bool window_is_stalled(const struct window *window, size_t size, mono_us now)
 {
-	if (!fits_own(window, WINDOW_LIST, size)) return is_long_ago(atomic_load(&window->full_since), now);
-	return !fits_shared(window, WINDOW_LIST, size) &&
-	       is_long_ago(atomic_load(&window->all->full_since), now);
+	int64_t own = atomic_load(&window->full_since), shared = atomic_load(&window->all->full_since);
+	if (!fits_own(window, WINDOW_READ, size)) return is_long_ago(own, now, ANSWERS_STALL_MS);
+	if (!fits_own(window, WINDOW_LIST, size)) return is_long_ago(own, now, LISTS_STALL_MS);
+	return !fits_shared(window, WINDOW_LIST, size) && is_long_ago(shared, now, ANSWERS_STALL_MS);
 }
 
 static void note_full(struct window *window, size_t size, mono_us now)
