@@ -246,27 +246,68 @@ static void print_words(FILE *to, const char *verb)
 		fputc(*verb == '_' ? ' ' : *verb, to);
 }
 
-/* Reports an unknown command, or a noun alone, and suggests what may have been meant. */
-static void print_unknown(const char *noun, const char *verb)
-{
-	const char *names[VERB_COUNT + 2], *meant;
-	size_t      count = 0;
-	bool        knows_noun = is_noun(noun);
+enum { KNOWN_WORDS = 80, NAMES_MAX = VERB_COUNT + 2 };
 
+static size_t nouns(const char *names[NAMES_MAX])
+{
+	size_t count = 0;
 	for (size_t i = 0; i < VERB_COUNT; i++)
-		if (verbs[i].noun && (!knows_noun || !strcmp(verbs[i].noun, noun)))
-			names[count++] = knows_noun ? verbs[i].verb : verbs[i].noun;
-	if (!knows_noun) {
-		names[count++] = "serve";
-		names[count++] = "help";
+		if (verbs[i].noun) names[count++] = verbs[i].noun;
+	names[count++] = "serve";
+	names[count++] = "help";
+	return count;
+}
+
+static size_t verbs_of(const char *noun, const char *names[NAMES_MAX])
+{
+	size_t count = 0;
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (verbs[i].noun && !strcmp(verbs[i].noun, noun)) names[count++] = verbs[i].verb;
+	return count;
+}
+
+/* The second words of verbs of two words, of which this is the first. */
+static size_t second_words_of(const char *noun, const char *first, const char *names[NAMES_MAX])
+{
+	size_t count = 0, size = strlen(first);
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		bool is_meant = verbs[i].noun && verbs[i].verb && !strcmp(verbs[i].noun, noun) &&
+		                !strncmp(verbs[i].verb, first, size) && verbs[i].verb[size] == '_';
+		if (is_meant) names[count++] = verbs[i].verb + size + 1;
 	}
-	if (!*noun) {
+	return count;
+}
+
+/* How many of the words begin a command, at most two; `names`: those that may come next. */
+static int begin_command(int argc, char **argv, const char *names[NAMES_MAX], size_t *count)
+{
+	if (!is_noun(argv[0])) {
+		*count = nouns(names);
+		return 0;
+	}
+	*count = argc > 1 ? second_words_of(argv[0], argv[1], names) : 0;
+	if (*count) return 2;
+	*count = verbs_of(argv[0], names);
+	return 1;
+}
+
+/* Reports an unknown command, or the beginning of one, and suggests what may have been meant. `argc`: words, without options. */
+static void print_unknown(int argc, char **argv)
+{
+	const char *names[NAMES_MAX];
+	size_t      count;
+	char        known[KNOWN_WORDS];
+	int         words = begin_command(argc, argv, names, &count);
+
+	if (!*argv[0]) {
 		fputs("stampede: the first word of the command is empty\n", stderr);
 		return;
 	}
-	if (knows_noun && (!verb || !*verb)) {
-		fprintf(stderr, "stampede: %s wants one more word%s:", noun,
-		        verb ? ", and that one is empty" : "");
+	snprintf(known, sizeof known, "%.38s%s%.38s", words ? argv[0] : "", words > 1 ? " " : "",
+	         words > 1 ? argv[1] : "");
+	if (words == argc || !*argv[words]) {
+		fprintf(stderr, "stampede: %s wants one more word%s:", known,
+		        words < argc ? ", and that one is empty" : "");
 		for (size_t i = 0; i < count; i++) {
 			fputs(i ? ", " : " ", stderr);
 			print_words(stderr, names[i]);
@@ -274,11 +315,10 @@ static void print_unknown(const char *noun, const char *verb)
 		fputc('\n', stderr);
 		return;
 	}
-	meant = nearest(knows_noun ? verb : noun, names, count);
-	fprintf(stderr, "stampede: unknown command %.60s", noun);
-	if (knows_noun) fprintf(stderr, " %.60s", verb);
+	const char *meant = nearest(argv[words], names, count);
+	fprintf(stderr, "stampede: unknown command %s%s%.60s", known, words ? " " : "", argv[words]);
 	if (meant) {
-		fprintf(stderr, ", did you mean %s%s", knows_noun ? noun : "", knows_noun ? " " : "");
+		fprintf(stderr, ", did you mean %s%s", known, words ? " " : "");
 		print_words(stderr, meant);
 		fputc('?', stderr);
 	}
@@ -292,12 +332,13 @@ static bool is_option(const char *word)
 
 static enum outcome misuse(int argc, char **argv)
 {
-	const char *noun = argc >= 1 && !is_option(argv[0]) ? argv[0] : NULL;
-	const char *verb = argc >= 2 && !is_option(argv[1]) ? argv[1] : NULL;
+	int words = 0;
 
-	cli_help(stderr, is_noun(noun) ? noun : NULL, NULL);
-	if (noun)
-		print_unknown(noun, verb);
+	while (words < argc && words < 3 && !is_option(argv[words]))
+		words++;
+	cli_help(stderr, words && is_noun(argv[0]) ? argv[0] : NULL, NULL);
+	if (words)
+		print_unknown(words, argv);
 	else if (argc)
 		fprintf(stderr, "stampede: unknown option %.60s\n", argv[0]);
 	else

@@ -50,6 +50,14 @@ static void take_word(struct reader *reader, const char *word, size_t size, bool
 	if (!last->is_option) cut_dots(last, last->name);
 }
 
+/* "[--a A | --b B]": the last item and the next ones are a group. */
+static void join(struct reader *reader)
+{
+	must(reader->brackets && reader->usage->count);
+	reader->group = ++reader->groups;
+	reader->usage->of[reader->usage->count - 1].group = reader->group;
+}
+
 void usage_read(const char *text, struct usage *usage)
 {
 	struct reader reader = {.usage = usage};
@@ -59,6 +67,7 @@ void usage_read(const char *text, struct usage *usage)
 	while (*text) {
 		size_t size = strcspn(text, " \n[]()");
 		if (size == 1 && *text == '|') {
+			if (!reader.group) join(&reader);
 			open = false;
 			text++;
 		} else if (size) {
@@ -68,6 +77,7 @@ void usage_read(const char *text, struct usage *usage)
 		} else {
 			if (*text == '[') reader.brackets++;
 			if (*text == ']') reader.brackets--;
+			if (*text == ']') reader.group = 0;
 			if (*text == '(') reader.group = ++reader.groups;
 			if (*text == ')') reader.group = 0;
 			if (*text != ' ' && *text != '\n') open = false;

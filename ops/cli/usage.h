@@ -6,6 +6,7 @@
  *   a|b                     one of these words, if all of them are lower case
  *   --name VALUE  [--flag]  an option with a value, or without one; required unless in brackets
  *   (--a A | --b B)         one of these options; (WORD | --b) an argument or this option
+ *   [--a A | --b B]         at most one of these
  * Pure. */
 enum { USAGE_ITEMS_MAX = 32, USAGE_NAME = 96, USAGE_WHY = 200 };
 
@@ -14,7 +15,7 @@ struct usage_item {
 	char     name[USAGE_NAME];
 	char     value[USAGE_NAME]; /* of an option, likewise; "": it is a flag */
 	bool     is_option, is_optional, repeats;
-	unsigned group; /* of options of which one is required; 0: none */
+	unsigned group; /* of options of which only one may be given; 0: none */
 };
 struct usage {
 	unsigned          count;
