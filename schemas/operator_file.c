@@ -6,7 +6,7 @@
 
 enum { MEMBER_BYTES_MAX = 64, KEYS_MAX = 32 }; /* of an unknown key, in a fault; known to an object */
 
-static bool wrong_key(struct file_fault *fault, const char *in, struct span name, const char *message)
+bool file_wrong_key(struct file_fault *fault, const char *in, struct span name, const char *message)
 {
 	name = utf8_cut(name, MEMBER_BYTES_MAX);
 	snprintf(fault->field, sizeof fault->field, "%s%s%.*s", in, *in ? "." : "", (int)name.size,
@@ -17,7 +17,7 @@ static bool wrong_key(struct file_fault *fault, const char *in, struct span name
 
 bool file_wrong(struct file_fault *fault, const char *in, const char *name, const char *message)
 {
-	return wrong_key(fault, in, span_str(name), message);
+	return file_wrong_key(fault, in, span_str(name), message);
 }
 
 bool file_wrong_whole(struct file_fault *fault, const char *what, const char *message)
@@ -44,7 +44,7 @@ static bool unknown_key(struct file_fault *fault, const char *in, struct span ke
 		known[count] = span_str(keys[count]);
 	hint_text(key, known, count, hint);
 	snprintf(fault->text, sizeof fault->text, "%s: %s.", message, hint);
-	return wrong_key(fault, in, key, fault->text);
+	return file_wrong_key(fault, in, key, fault->text);
 }
 
 bool file_knows(const struct json *object, const char *const *keys, const char *in, const char *message,

@@ -16,6 +16,7 @@ struct file_fault {
 
 /* Record a fault and return false: in member `name` of `in`; in whatever `what` names. */
 bool file_wrong(struct file_fault *fault, const char *in, const char *name, const char *message);
+bool file_wrong_key(struct file_fault *fault, const char *in, struct span key, const char *message);
 bool file_wrong_whole(struct file_fault *fault, const char *what, const char *message);
 
 /* The same: the member must be `wanted`, followed by `list` unless NULL. */

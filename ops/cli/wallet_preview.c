@@ -40,7 +40,7 @@ static char *path_of(const struct taken *taken)
 	if (msgpack_unpack_next(&unpacked, value, taken->of[ARG_WALLET_PREVIEW_out].size, NULL) ==
 	    MSGPACK_UNPACK_SUCCESS) {
 		struct span text = arg_span(&unpacked.data);
-		path = strndup((const char *)text.at, text.size);
+		path = text.size ? strndup((const char *)text.at, text.size) : strdup("");
 	}
 	msgpack_unpacked_destroy(&unpacked);
 	return path;

@@ -173,7 +173,8 @@ static bool read_change(struct reader *reader, const struct json *value)
 	const char             *in = "wallet.changes";
 	unsigned                field = field_index(reader->template, value->key);
 	if (field == TEMPLATE_FIELDS_MAX)
-		return file_wrong_whole(reader->fault, in, "`changes` has keys of the template's fields.");
+		return file_wrong_key(reader->fault, in, value->key,
+		                      "`changes` has keys of the template's fields.");
 	bool is_counter = &reader->template->fields[field] == reader->template->counter;
 	if (value->kind == JSON_NULL) {
 		settings->is_silent |= is_counter;
@@ -183,9 +184,8 @@ static bool read_change(struct reader *reader, const struct json *value)
 	if (value->kind == JSON_STRING && value->text.size && has_one_value(value->text) &&
 	    utf8_length(value->text) <= WALLET_TEXT_POINTS_MAX)
 		return true;
-	return file_wrong_whole(
-	    reader->fault, in,
-	    "The text of a change has 1 to 200 characters and exactly one %@; null: none.");
+	return file_wrong_key(reader->fault, in, value->key,
+	                      "The text of a change has 1 to 200 characters and exactly one %@; null: none.");
 }
 
 static bool read_changes(struct reader *reader, const struct json *object)
@@ -211,7 +211,8 @@ static bool read_degrees(struct reader *reader, const struct json *object, const
 		*to = value->text;
 		if (fabs(strtod(text, NULL)) <= most) return true;
 	}
-	return file_must(reader->fault, in, key, "a number of degrees, at most ", most > 90 ? "180" : "90");
+	return file_must(reader->fault, in, key, "a number of degrees from ",
+	                 most > 90 ? "-180 to 180" : "-90 to 90");
 }
 
 static bool read_location(struct reader *reader, const struct json *value, const char *in)

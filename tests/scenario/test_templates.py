@@ -335,7 +335,7 @@ def test_refused_settings_for_wallets_change_nothing(new_shop, service):
     template = shop.put_template(template_file())
     before = service.cli("template", "list", shop.account)
     for field, wallet in (("wallet", []), ("wallet.colour", {"colour": 1}), ("wallet.style", {"style": "boardingPass"}),
-                          ("wallet.header[0]", {"header": ["none"]}), ("wallet.changes", {"changes": {"points": "%@%@"}}),
+                          ("wallet.header[0]", {"header": ["none"]}), ("wallet.changes.points", {"changes": {"points": "%@%@"}}),
                           ("wallet.locations[0].latitude", {"locations": [{"latitude": 91, "longitude": 0}]})):
         error = refusal(shop, template_file(pass_template_id=template, wallet=wallet))
         assert (error.code, error.field) == ("INVALID_INPUT", field)

@@ -63,11 +63,13 @@ def test_the_operators_service_account_makes_the_classes_of_all_accounts(new_ser
     off.set("--wallet", "apple")
     put_google(other, service_account(tmp_path, key, "other.json"), "77")
     google.wait("POST", "loyaltyClass")
+    before = len(google.calls)
     service.cli("wallet", "google", "put", "--default", "--service-account", service_account(tmp_path, key), "--issuer", ISSUER)
     wanted = {f"77.{other.templates['balance']}"} | {f"{ISSUER}.{shop.templates['balance']}" for shop in shops[2:]}
     wait_for(lambda: {name for _, name in google.things} == wanted, 15, lambda: f"the classes; there are {google.things.keys()}")
     time.sleep(NOT)
     assert {name for _, name in google.things} == wanted
+    assert len(google.calls) - before == 2 * len(shops[2:]), "nothing is written for accounts that it does not serve"
     off.set("--wallet", "on")
     wait_for(lambda: len(google.things) == 6, 10, "the class of the account whose wallet was switched on")
     for shop in shops:

@@ -183,6 +183,20 @@ def test_a_phone_is_pushed_to_with_its_own_pass_type(at, apple):
     assert at.apns.wait(other.push)[0].topic == "pass.example.other"
 
 
+def test_a_push_that_no_credential_serves_waits_until_a_phone_has_one(at, apple, credential):
+    """The account's own credential is removed, and the operator's default serves the phone that comes next."""
+    held, phone = at.installed("ada")
+    at.service.cli("wallet", "apple", "put", "--default", *apple.options("pass.example.other"))
+    at.service.cli("wallet", "apple", "remove", at.shop.account)
+    at.shop.add("ada", 5)
+    time.sleep(NOT)
+    assert at.apns.of(phone.push) == []
+    other = at.phone()
+    other.pass_type = "pass.example.other"
+    assert other.register(held).status == 201
+    assert at.apns.wait(other.push)[0].topic == "pass.example.other"
+
+
 def test_a_provider_token_is_shown_instead_of_the_certificate(new_service, authority, apns, apple, credential, options):
     p8 = apple.p8()
     public = apple.file("pub")
@@ -324,6 +338,8 @@ def test_touch(at):
     at.apns.wait(one.push, 3), at.apns.wait(two.push, 2)
     assert one.changed() == {first.serial} and two.changed() == {second.serial}
     assert touch(at, "--pass", "eve") == {"passes": 0}
+    both = at.service.run("wallet", "touch", at.shop.account, "--pass", "ada", "--template", at.shop.templates["balance"])
+    assert both.returncode == 2 and "give --template or --pass, not both" in both.stderr
     for words, code in ((("--template", "tpl_unknown"), "PASS_TEMPLATE_NOT_FOUND"), (("--pass", "nobody"), "RESOURCE_NOT_FOUND")):
         assert refused(at.service, "wallet", "touch", at.shop.account, *words)["code"] == code
 
@@ -444,53 +460,3 @@ def test_what_waits_longest_is_seen_behind_what_does_not(at, options):
     at.apns.wait(other.push)
     wait_for(lambda: at.due("push") == 1, 10, "the report")
     assert look(at.service).get("stampede_wallet_oldest_due_seconds", shard="0", kind="push") >= 40
-
-
-# wallet check
-
-def step_of(at, name="apns"):
-    done = at.service.run("wallet", "check", at.shop.account)
-    return {step["step"]: step for step in json.loads(done.stdout)["steps"]}[name]
-
-
-def test_a_rehearsal_calls_apns_with_a_made_up_phone(at):
-    at.apns.otherwise = (400, "BadDeviceToken")
-    assert step_of(at)["ok"] is True and step_of(at, "package")["ok"] is True
-    push, _ = at.apns.pushes
-    assert push.topic == PASS_TYPE and len(push.token) == 64
-    at.apns.otherwise = (403, "BadCertificate")
-    at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
-    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
-    wait_for(lambda: any("event=wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the warning")
-    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
-    at.apns.otherwise = (400, "BadDeviceToken")
-    assert step_of(at)["ok"] is True, "also while it rests"
-    assert show(at.shop)["state"] == "resting", "a rehearsal ends no rest"
-    old = at.service.pid_of("shard")
-    at.service.expect_log("event=died")
-    at.service.kill_child("shard")
-    at.service.await_successor("shard", 0, old)
-    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
-    at.service.cli("wallet", "resume", at.shop.account)
-    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 0
-
-
-def test_a_rehearsal_with_what_takes_any_phone(at):
-    at.apns.otherwise = (200, None)
-    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: a push to a made-up phone was accepted"}
-
-
-def test_a_rehearsal_without_apns(new_service, authority, apns, options):
-    at = Setting(new_service, authority, apns, options)
-    at.apns.kill()
-    at.service.expect_log("event=pushes_fail")
-    assert step_of(at)["ok"] is False and "refused" in step_of(at)["detail"]
-    assert "connecting to localhost:" in step_of(at)["detail"]
-    at.close()
-
-
-def test_a_rehearsal_without_deliveries(new_service, authority, apns, options):
-    at = Setting(new_service, authority, apns, options, "--no-deliveries")
-    assert step_of(at)["ok"] is False and "--no-deliveries" in step_of(at)["detail"]
-    assert not at.apns.pushes
-    at.close()

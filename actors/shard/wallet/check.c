@@ -126,8 +126,9 @@ static void add_google(struct request *request, const struct wallet_credential *
 	bool                  has_token = arg_boolean(&args[ARG_WALLET_CHECK_google_token], false);
 	if (!arg_present(&args[ARG_WALLET_CHECK_google_ok])) return;
 	snprintf(detail, sizeof detail, "%.*s%s", (int)text.size, (const char *)text.at,
-	         wallet_has_service(request) ? ""
-	                                     : " It says nothing of passes: the public URL is not https.");
+	         wallet_has_service(request)
+	             ? ""
+	             : " Google says nothing of passes: the public URL is not https.");
 	snprintf(token, sizeof token, "Google gave %.*s an access token.", (int)row->owner.size,
 	         (const char *)row->owner.at);
 	add_step(steps, "google_token", has_token, has_token ? token : detail);

@@ -2,8 +2,8 @@
  *
  *   wallet google put ─▶ row CLASSES ─▶ WALLET_CLASSES_STEP, some templates at a time ─▶ rows CLASS ─▶ GOOGLE_LEASE
  *
- * After the operator's default was put, a row OF_ALL goes from account to account, in the order of the table, and leaves each a row of its
- * own: an account that cannot be read holds up no other. */
+ * After the operator's default was put, a row OF_ALL goes from account to account, in the order of the table, and leaves each that it
+ * serves a row of its own: an account that cannot be read holds up no other. */
 #include "actors/shard/wallet/google_class.h"
 
 #include "actors/shard/account/account.h"
@@ -15,15 +15,16 @@
 _Static_assert((int)CLASSES_STEP_MAX + 1 <= (int)BULK_WRITES_MAX,
                "a step writes a row for each template and its own");
 
-/* Does a service account serve it? */
-static enum err is_served(struct request *request, bool *serves)
+/* Does a service account serve it? *is_default: the operator's. */
+static enum err is_served(struct request *request, bool *serves, bool *is_default)
 {
-	struct wallet_credential row;
+	struct wallet_credential row = {.number = 0};
 	enum err                 err = ERR_NOT_FOUND;
 	bool                     is_on = wallet_is_on(&request->account->row, WALLET_GOOGLE);
 	if (is_on && wallet_kinds_here(request) & WALLET_BIT(WALLET_GOOGLE))
 		err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE, &row);
 	*serves = !err;
+	*is_default = !err && !memcmp(row.account.b, wallet_operator.b, sizeof row.account.b);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -42,8 +43,8 @@ static enum err put_class(struct request *request, uint32_t template, uint8_t fl
 
 enum err google_class_due(struct request *request, uint32_t template)
 {
-	bool     serves;
-	enum err err = is_served(request, &serves);
+	bool     serves, is_default;
+	enum err err = is_served(request, &serves, &is_default);
 	return err || !serves ? err : put_class(request, template, 0);
 }
 
@@ -103,17 +104,17 @@ enum err on_WALLET_CLASSES_STEP(struct request *request, struct outcome *outcome
 	        .account = request->account->id,
 	        .kind = WALLET_DUE_CLASSES,
 	        .number = (uint32_t)arg_integer(&args[ARG_WALLET_CLASSES_STEP_number], WALLET_CLASSES_OF_ONE)};
-	bool     serves;
+	bool     serves, is_default;
 	enum err err = wallet_due_get(request->view, &row);
 	(void)outcome;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if ((err = is_served(request, &serves, &is_default))) return err;
 	if (row.number == WALLET_CLASSES_OF_ALL) {
 		err = go_on(request, row.account);
 		if (err && err != ERR_NOT_FOUND) return err;
 		if ((err = wallet_due_del(request->view, &row))) return err;
-		return put_walk(request, row.account, WALLET_CLASSES_OF_ONE);
+		return is_default ? put_walk(request, row.account, WALLET_CLASSES_OF_ONE) : OK;
 	}
-	if ((err = is_served(request, &serves))) return err;
 	err = serves ? put_some(request, count, &row) : OK;
 	if (err) return err;
 	return serves && row.position ? wallet_due_put(request->view, &row)

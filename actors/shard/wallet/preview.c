@@ -32,8 +32,10 @@ static void warn_of_state(const struct request *request, const struct draft *dra
 	if (pass->status == PASS_CREATION_FAILED) warn(warnings, "The pass could not be issued.");
 	if (pass->status == PASS_DEACTIVATED) warn(warnings, "The pass is deactivated.");
 	if (pass->flags & HOT_REINSTALL_BLOCKED) warn(warnings, "The pass's reinstallation is blocked.");
-	if (wallet_credential_ended(&draft->credential, request->now))
+	if (draft->credential.not_after.v <= request->now.v)
 		warn(warnings, "The certificate has expired.");
+	else if (wallet_credential_ended(&draft->credential, request->now))
+		warn(warnings, "The WWDR certificate has expired.");
 }
 
 static enum err warn_of_all(struct request *request, const struct draft *draft, struct warnings *warnings)
@@ -161,7 +163,7 @@ static enum err preview(struct request *request, struct outcome *outcome, struct
 	enum err err = find_credential(request, WALLET_GOOGLE, &google, &has_google);
 	if (!err) err = find_credential(request, WALLET_APPLE, &draft->credential, &has_apple);
 	if (err) return err;
-	if (!has_apple) warn(warnings, "No Apple credential serves the account.");
+	if (!has_apple && !has_google) warn(warnings, "No Apple credential serves the account.");
 	if (has_google && !wallet_is_on(&request->account->row, WALLET_GOOGLE))
 		warn(warnings, "The account's Google wallet is off.");
 	if ((has_apple || has_google) && (err = draft_begin(request, draft))) return err;

@@ -40,8 +40,15 @@ bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool 
 	if (probe->state == PROBE_LEASED && probe->token == lease->token) {
 		probe->state = PROBE_ENDED;
 		probe->ok = ok;
+		probe->has_just_ended = true;
 	}
 	return true;
+}
+
+bool probe_said(const struct wallet_probe *probe, const struct push_complaint *complaint)
+{
+	return probe->has_just_ended && probe->credential == complaint->number &&
+	       is_of(probe->owner, complaint->account);
 }
 
 void probe_complain(struct wallet_probe *probe, const struct push_complaint *complaint)

@@ -1,6 +1,7 @@
 /* A phone takes a pass, and gives it up. The first phone makes the pass active. When the last one is gone, the pass is removed
  * a minute later, unless one has come back: phones give up a pass and take it again by themselves. */
 #include "actors/shard/wallet/phone.h"
+#include "actors/shard/wallet/work.h"
 
 #include "schemas/api/wallet.h"
 #include "store/cleanup.h"
@@ -96,6 +97,9 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 		err = phones.has_it ? registration_renew(request->view, pass.account, &row)
 		                    : registration_put(request->view, pass.account, &row);
 	if (!err) err = note(request, &pass, !phones.count);
+	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
+	if (!err && !phones.has_it)
+		err = work_rotate(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);
 	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
 	return err;
 }

@@ -82,7 +82,7 @@ const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_ki
 must_check enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                                uint32_t number, wall_us at);
 
-/* What a step has done a part of lets others of its kind go first. */
+/* What a step has done a part of lets others of its kind go first; what was held is looked at again. */
 must_check enum err work_rotate(struct work_queue *queue, struct account_id account,
                                 enum wallet_due_kind kind, uint32_t number, wall_us now);
 

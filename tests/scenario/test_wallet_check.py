@@ -1,0 +1,76 @@
+"""The steps of `wallet check` that call APNs (WALLET_PROBE): they rehearse, and end a rest if they go well."""
+import json
+import time
+
+from harness import wait_for
+from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from metrics import look
+from phones import PASS_TYPE
+from wallets import show
+
+NOT = 1.0  # seconds after which what must not happen has not happened
+
+
+def step_of(at, name="apns"):
+    done = at.service.run("wallet", "check", at.shop.account)
+    return {step["step"]: step for step in json.loads(done.stdout)["steps"]}[name]
+
+
+def test_a_rehearsal_calls_apns_with_a_made_up_phone(at):
+    at.apns.otherwise = (400, "BadDeviceToken")
+    assert step_of(at)["ok"] is True and step_of(at, "package")["ok"] is True
+    push, _ = at.apns.pushes
+    assert push.topic == PASS_TYPE and len(push.token) == 64
+
+
+def test_a_rehearsal_that_goes_wrong_changes_nothing(at):
+    _, phone = at.installed("ada")
+    at.apns.otherwise = (403, "BadCertificate")
+    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
+    time.sleep(NOT)
+    assert (show(at.shop)["state"], show(at.shop)["last_error"]) == ("ok", None)
+    at.apns.otherwise = (200, None)
+    at.shop.add("ada", 5)
+    at.apns.wait(phone.push)
+
+
+def test_a_rehearsal_that_goes_well_ends_a_rest(at):
+    at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
+    _, phone = at.installed("ada")
+    at.apns.otherwise = (403, "BadCertificate")
+    at.shop.add("ada", 5)
+    wait_for(lambda: show(at.shop)["state"] == "resting", 10, "the credential to rest")
+    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
+    old = at.service.pid_of("shard")
+    at.service.expect_log("event=died")
+    at.service.kill_child("shard")
+    at.service.await_successor("shard", 0, old)
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
+    at.apns.otherwise = (400, "BadDeviceToken")
+    at.apns.answers[phone.push].append((200, None))
+    assert step_of(at)["ok"] is True
+    wait_for(lambda: show(at.shop)["state"] == "ok" and show(at.shop)["last_error"] is None, 10, "the rest to end")
+    assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 0
+    wait_for(lambda: any(push.answer == (200, None) for push in at.apns.of(phone.push)), 10, "the push that was held")
+
+
+def test_a_rehearsal_with_what_takes_any_phone(at):
+    at.apns.otherwise = (200, None)
+    assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: a push to a made-up phone was accepted"}
+
+
+def test_a_rehearsal_without_apns(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options)
+    at.apns.kill()
+    at.service.expect_log("event=pushes_fail")
+    assert step_of(at)["ok"] is False and "refused" in step_of(at)["detail"]
+    assert "connecting to localhost:" in step_of(at)["detail"]
+    at.close()
+
+
+def test_a_rehearsal_without_deliveries(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options, "--no-deliveries")
+    assert step_of(at)["ok"] is False and "--no-deliveries" in step_of(at)["detail"]
+    assert not at.apns.pushes
+    at.close()
