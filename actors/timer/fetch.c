@@ -51,6 +51,7 @@ struct fetching {
 	struct fetch_line line;               /* images that wait for their turn */
 	struct fetch     *handed[HANDED_MAX]; /* in progress, the longest first, which goes on first */
 	unsigned          handed_count;
+	mono_us           now; /* of this turn: what is ready together goes together */
 	struct rpc       *rpc;
 	struct egress    *egress;
 	const struct address_rules *rules;
@@ -140,7 +141,7 @@ static dur_us pace_of(size_t size)
 /* What was not used of the pace lately may be used now, within bounds: on a slow disk one part of each image fits into a record. */
 static mono_us begin_pace(const struct fetch *fetch)
 {
-	int64_t lately = time_mono().v - (HANDED_ACCOUNT_MAX - 1) * pace_of(IMAGE_PART_BYTES).v;
+	int64_t lately = fetch->of->now.v - (HANDED_ACCOUNT_MAX - 1) * pace_of(IMAGE_PART_BYTES).v;
 	mono_us next = next_part_at(fetch->of, &fetch->account);
 	return next.v > lately ? next : (mono_us){lately};
 }
@@ -231,7 +232,7 @@ static void hand_over_next(struct fetching *fetching)
 	fetch->state = HANDING;
 	fetch->resume = next_part_at(fetching, &fetch->account);
 	fetching->handed[fetching->handed_count++] = fetch;
-	if (fetch->resume.v > time_mono().v) return; /* fetching_turn() goes on */
+	if (fetch->resume.v > fetching->now.v) return; /* fetching_turn() goes on */
 	fetch->resume.v = 0;
 	hand_over(fetch, OK);
 }
@@ -241,6 +242,7 @@ dur_us fetching_turn(struct fetching *fetching, mono_us now)
 {
 	dur_us   wait = {INT64_MAX};
 	unsigned i = 0;
+	fetching->now = now;
 	while (i < fetching->handed_count) {
 		struct fetch *fetch = fetching->handed[i];
 		dur_us        left = {INT64_MAX};
@@ -339,7 +341,8 @@ void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t
 {
 	static const char *const headers[] = {"Accept: image/png"};
 	bool                     is_full = *fetching->in_hand >= EGRESS_FETCHES_MAX;
-	struct fetch            *fetch = is_full ? NULL : fetch_new(fetching, call, epoch);
+	fetching->now = now;
+	struct fetch *fetch = is_full ? NULL : fetch_new(fetching, call, epoch);
 	if (!fetch) {
 		answer(fetching, call->id, epoch, ERR_OVERLOADED, NULL);
 		return;

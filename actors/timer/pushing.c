@@ -131,21 +131,32 @@ static void note_gone(const struct phone *phone, const struct claim *claim, cons
 	push_reports_gone(&phone->batch->pushing->reports, &gone);
 }
 
-/* What the answer says of the credential, once in a batch. */
-static void note_credential(struct pushing *pushing, struct used_credential *credential,
+/* Is it the made-up phone of `wallet check`? That one has a single claim. */
+static bool is_probe(const struct phone *phone)
+{
+	return phone->claims->lease->lease.pass_number == PROBE_PASS;
+}
+
+/* What the answer says of the credential, once in a batch, and once of a probe: what takes a made-up phone is not APNs. */
+static void note_credential(struct pushing *pushing, const struct phone *phone,
                             const struct apns_answer *answer)
 {
-	bool works = answer->fate == APNS_DONE || answer->fate == APNS_GONE;
-	if (works ? credential->has_worked || !credential->is_doubtful : credential->has_complained) return;
+	struct used_credential *credential = phone->credential;
+	const bool              probes = is_probe(phone);
+	bool                    works = answer->fate == APNS_GONE || (answer->fate == APNS_DONE && !probes);
+	bool                    is_said = works ? credential->has_worked : credential->has_complained;
+	if (works && !credential->is_doubtful) return;
+	if (probes ? answer->fate == APNS_DONE : is_said) return;
 	struct push_complaint complaint = {.kind = works                       ? PUSH_WORKS
 	                                           : answer->fate == APNS_HELD ? PUSH_RESTS
 	                                                                       : PUSH_COMPLAINS,
+	                                   .is_rehearsed = probes,
 	                                   .account = credential->name.account,
 	                                   .number = credential->name.number,
 	                                   .generation = credential->name.generation,
 	                                   .put = credential->name.put};
-	credential->has_worked |= works;
-	credential->has_complained |= !works;
+	credential->has_worked |= works && !probes;
+	credential->has_complained |= !works && !probes;
 	if (!works) snprintf(complaint.reason, sizeof complaint.reason, "%s", answer->reason);
 	push_reports_complain(&pushing->reports, &complaint);
 }
@@ -164,7 +175,7 @@ static void end_phone(struct phone *phone, const struct apns_answer *answer)
 	struct batch   *batch = phone->batch;
 	struct pushing *pushing = batch->pushing;
 	enum push_fate  fate = fate_of(answer->fate);
-	note_credential(pushing, phone->credential, answer);
+	note_credential(pushing, phone, answer);
 	for (struct claim *claim = phone->claims; claim; claim = claim->next) {
 		if (answer->fate == APNS_GONE) note_gone(phone, claim, answer);
 		end_claim(pushing, claim->lease, fate);

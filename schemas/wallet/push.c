@@ -78,11 +78,14 @@ void push_gone_read(const uint8_t bytes[PUSH_GONE_BYTES], struct push_gone *gone
 	gone->at_ms = (int64_t)get_le64(at + 44);
 }
 
+/* In the byte of a complaint's kind. */
+enum { REHEARSED = 0x80 };
+
 void push_complaint_write(const struct push_complaint *complaint, uint8_t bytes[PUSH_COMPLAINT_BYTES])
 {
 	uint8_t *at = bytes + 1 + ACCOUNT;
 	memset(bytes, 0, PUSH_COMPLAINT_BYTES);
-	bytes[0] = (uint8_t)complaint->kind;
+	bytes[0] = (uint8_t)((unsigned)complaint->kind | (complaint->is_rehearsed ? REHEARSED : 0));
 	memcpy(bytes + 1, complaint->account.b, ACCOUNT);
 	put_le64(at, complaint->number);
 	put_le32(at + 8, complaint->generation);
@@ -93,7 +96,8 @@ void push_complaint_write(const struct push_complaint *complaint, uint8_t bytes[
 bool push_complaint_read(const uint8_t bytes[PUSH_COMPLAINT_BYTES], struct push_complaint *complaint)
 {
 	const uint8_t *at = bytes + 1 + ACCOUNT;
-	complaint->kind = (enum push_complaint_kind)bytes[0];
+	complaint->kind = (enum push_complaint_kind)(bytes[0] & ~REHEARSED);
+	complaint->is_rehearsed = bytes[0] & REHEARSED;
 	memcpy(complaint->account.b, bytes + 1, ACCOUNT);
 	complaint->number = get_le64(at);
 	complaint->generation = get_le32(at + 8);

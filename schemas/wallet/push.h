@@ -71,7 +71,8 @@ enum push_complaint_kind {
 
 struct push_complaint {
 	enum push_complaint_kind kind;
-	struct account_id        account; /* in whose rows the credential is */
+	bool                     is_rehearsed; /* met by a probe of `wallet check` (PROBE_PASS) */
+	struct account_id        account;      /* in whose rows the credential is */
 	uint64_t                 number;
 	uint32_t                 generation;
 	wall_us                  put;

@@ -34,6 +34,19 @@ def test_a_rehearsal_that_goes_wrong_changes_nothing(at):
     at.apns.wait(phone.push)
 
 
+def test_a_rehearsal_with_what_takes_any_phone_ends_no_rest(at):
+    at.service.expect_log("event=wallet-credential-rests")
+    _, phone = at.installed("ada")
+    at.apns.otherwise = (403, "BadCertificate")
+    at.shop.add("ada", 5)
+    wait_for(lambda: show(at.shop)["state"] == "resting", 10, "the credential to rest")
+    at.apns.otherwise = (200, None)
+    before = len(at.apns.of(phone.push))
+    assert step_of(at)["ok"] is False
+    time.sleep(NOT)
+    assert show(at.shop)["state"] == "resting" and len(at.apns.of(phone.push)) == before
+
+
 def test_a_rehearsal_that_goes_well_ends_a_rest(at):
     at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
     _, phone = at.installed("ada")

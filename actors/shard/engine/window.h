@@ -64,8 +64,8 @@ void window_sent(struct window *window, size_t size);
 void window_sent_list(struct window *window, size_t size);
 bool window_received(struct window *window, uint64_t received);
 
-/* For a reader: adds `size` bytes as soon as they fit. Errors: ERR_OVERLOADED: no room for ANSWERS_STALL_MS, `deadline` has
- * passed, or the window is closed. */
+/* For a reader: adds `size` bytes as soon as they fit. Errors: ERR_OVERLOADED: no room for ANSWERS_STALL_MS, or for
+ * LISTS_STALL_MS if only lists are too many, `deadline` has passed, or the window is closed. */
 must_check enum err window_wait(struct window *window, size_t size, mono_us deadline);
 /* Adds them without waiting. */
 void window_add_list(struct window *window, size_t size);

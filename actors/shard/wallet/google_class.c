@@ -108,13 +108,15 @@ enum err on_WALLET_CLASSES_STEP(struct request *request, struct outcome *outcome
 	enum err err = wallet_due_get(request->view, &row);
 	(void)outcome;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if ((err = is_served(request, &serves, &is_default))) return err;
+	enum err fault = is_served(request, &serves, &is_default);
 	if (row.number == WALLET_CLASSES_OF_ALL) {
 		err = go_on(request, row.account);
 		if (err && err != ERR_NOT_FOUND) return err;
 		if ((err = wallet_due_del(request->view, &row))) return err;
-		return is_default ? put_walk(request, row.account, WALLET_CLASSES_OF_ONE) : OK;
+		/* With a fault, the account's own step meets it alone. */
+		return fault || is_default ? put_walk(request, row.account, WALLET_CLASSES_OF_ONE) : OK;
 	}
+	if (fault) return fault;
 	err = serves ? put_some(request, count, &row) : OK;
 	if (err) return err;
 	return serves && row.position ? wallet_due_put(request->view, &row)

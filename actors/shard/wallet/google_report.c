@@ -188,11 +188,9 @@ enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)
 	struct span           complaints = arg_span(&args[ARG_GOOGLE_REPORT_complaints]);
 	struct google_report  read[GOOGLE_JOBS_MAX];
 	struct settled        settled[GOOGLE_JOBS_MAX];
-	struct wallet_probe  *probe = &request->work->probes[WORK_GOOGLE];
 	unsigned              count = 0;
 	enum err              err = OK;
 	(void)outcome;
-	probe->has_just_ended = false;
 	if (reports.size % GOOGLE_REPORT_BYTES || complaints.size % PUSH_COMPLAINT_BYTES)
 		return ERR_MALFORMED;
 	for (size_t at = 0; !err && at < reports.size; at += GOOGLE_REPORT_BYTES) {
@@ -207,8 +205,8 @@ enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)
 	for (size_t at = 0; !err && at < complaints.size; at += PUSH_COMPLAINT_BYTES) {
 		struct push_complaint complaint;
 		if (!push_complaint_read(complaints.at + at, &complaint)) return ERR_MALFORMED;
-		probe_complain(probe, &complaint);
-		err = settle_complaint(request, WALLET_GOOGLE, &complaint, probe_said(probe, &complaint));
+		probe_complain(&request->work->probes[WORK_GOOGLE], &complaint);
+		err = settle_complaint(request, WALLET_GOOGLE, &complaint);
 	}
 	return err;
 }

@@ -40,21 +40,14 @@ bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool 
 	if (probe->state == PROBE_LEASED && probe->token == lease->token) {
 		probe->state = PROBE_ENDED;
 		probe->ok = ok;
-		probe->has_just_ended = true;
 	}
 	return true;
-}
-
-bool probe_said(const struct wallet_probe *probe, const struct push_complaint *complaint)
-{
-	return probe->has_just_ended && probe->credential == complaint->number &&
-	       is_of(probe->owner, complaint->account);
 }
 
 void probe_complain(struct wallet_probe *probe, const struct push_complaint *complaint)
 {
 	bool is_leased = probe->state == PROBE_LEASED || probe->state == PROBE_ENDED;
-	bool is_meant = is_leased && probe->credential == complaint->number &&
+	bool is_meant = is_leased && complaint->is_rehearsed && probe->credential == complaint->number &&
 	                is_of(probe->owner, complaint->account) && complaint->kind != PUSH_WORKS;
 	if (is_meant) snprintf(probe->reason, sizeof probe->reason, "%s", complaint->reason);
 }

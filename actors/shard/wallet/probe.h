@@ -18,7 +18,6 @@ struct wallet_probe {
 	mono_us           asked;
 	bool              is_refused; /* Apple: the made-up phone was */
 	bool              ok;
-	bool              has_just_ended;           /* in the report that is being settled */
 	char              reason[PUSH_REASON_TEXT]; /* ends in 0; empty: nothing was complained of */
 };
 
@@ -33,6 +32,3 @@ void probe_lease(struct wallet_probe *probe, const struct wallet_credential *cre
 void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone);
 bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok);
 void probe_complain(struct wallet_probe *probe, const struct push_complaint *complaint);
-
-/* Was this said of the credential by the probe that has just ended? */
-bool probe_said(const struct wallet_probe *probe, const struct push_complaint *complaint);

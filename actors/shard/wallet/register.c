@@ -99,7 +99,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	if (!err) err = note(request, &pass, !phones.count);
 	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
 	if (!err && !phones.has_it)
-		err = work_rotate(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);
+		err = work_wake_held(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);
 	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
 	return err;
 }

@@ -169,13 +169,12 @@ static enum err settle(struct request *request, const struct settled_push *settl
 
 static enum err note_complaints(struct request *request, struct span told)
 {
-	struct wallet_probe *probe = &request->work->probes[WORK_APPLE];
-	enum err             err = told.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
+	enum err err = told.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
 	for (size_t at = 0; !err && at < told.size; at += PUSH_COMPLAINT_BYTES) {
 		struct push_complaint complaint;
 		if (!push_complaint_read(told.at + at, &complaint)) return ERR_MALFORMED;
-		probe_complain(probe, &complaint);
-		err = settle_complaint(request, WALLET_APPLE, &complaint, probe_said(probe, &complaint));
+		probe_complain(&request->work->probes[WORK_APPLE], &complaint);
+		err = settle_complaint(request, WALLET_APPLE, &complaint);
 	}
 	return err;
 }
@@ -186,11 +185,9 @@ enum err on_WALLET_REPORT(struct request *request, struct outcome *outcome)
 	struct span           reports = arg_span(&args[ARG_WALLET_REPORT_reports]);
 	struct all_gone       gone;
 	struct settled_push   settled[PUSHES_PER_CALL_MAX];
-	struct wallet_probe  *probe = &request->work->probes[WORK_APPLE];
 	unsigned              reported = 0;
 	enum err              err = reports.size % PUSH_REPORT_BYTES ? ERR_MALFORMED : OK;
 	(void)outcome;
-	probe->has_just_ended = false;
 	if (!err) err = take_gone(request, arg_span(&args[ARG_WALLET_REPORT_gone]), &gone);
 	for (size_t at = 0; !err && at < reports.size; at += PUSH_REPORT_BYTES)
 		err = look_up_push(request, reports.at + at, &settled[reported++]);

@@ -47,20 +47,20 @@ static void log_rest(const struct wallet_credential *row, const char *reason)
 }
 
 enum err settle_complaint(struct request *request, enum wallet_kind kind,
-                          const struct push_complaint *complaint, bool is_rehearsal)
+                          const struct push_complaint *complaint)
 {
 	struct wallet_credential row;
 	enum err err = wallet_credential_get(request->view, complaint->account, kind, complaint->number,
 	                                     &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (row.generation != complaint->generation || row.put.v != complaint->put.v) return OK;
-	if (is_rehearsal && complaint->kind != PUSH_WORKS) return OK;
+	if (complaint->is_rehearsed && complaint->kind != PUSH_WORKS) return OK;
 	bool rests = wallet_credential_rests(&row, request->now);
 	bool is_known = span_is(row.last_error, complaint->reason);
 	if (complaint->kind != PUSH_WORKS) row.last_error = span_str(complaint->reason);
 	switch (complaint->kind) {
 	case PUSH_WORKS:
-		if (rests && !is_rehearsal) return OK; /* it was sent before the rest */
+		if (rests && !complaint->is_rehearsed) return OK; /* it was sent before the rest */
 		if (!row.rest_s && !row.last_error.size) return OK;
 		row.rests_until.v = row.rest_s = 0;
 		row.last_error = span_of(NULL, 0);

@@ -17,4 +17,4 @@ must_check enum err settle_again(struct request *request, struct wallet_due *row
 /* Stages what was said of a credential: it rests, works again, or has an error for the operator. A rehearsal of `wallet check`
  * ends a rest if it went well, and changes nothing otherwise. */
 must_check enum err settle_complaint(struct request *request, enum wallet_kind kind,
-                                     const struct push_complaint *complaint, bool is_rehearsal);
+                                     const struct push_complaint *complaint);

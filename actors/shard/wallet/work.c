@@ -205,6 +205,12 @@ void work_free(struct work_queue **freed)
 	free(queue);
 }
 
+/* Does it wait for a credential, and not only for the end of its rest after a push? */
+static bool is_held(const struct wallet_work *work, wall_us now)
+{
+	return work->has_row && work->state == WORK_LATER && work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
+}
+
 /* What an account held may go on; NULL: what every account held. */
 static enum err wake(struct work_queue *queue, const struct account_id *account, wall_us now)
 {
@@ -213,9 +219,8 @@ static enum err wake(struct work_queue *queue, const struct account_id *account,
 	for (unsigned i = 0; i < WORK_BUCKETS; i++) {
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
-			bool is_meant = work->has_row && work->state == WORK_LATER &&
-			                (!account || same_account(work->account, *account));
-			if (!is_meant || work->rests.v <= now.v + WORK_REST_S * US_PER_SEC) continue;
+			bool is_meant = !account || same_account(work->account, *account);
+			if (!is_meant || !is_held(work, now)) continue;
 			work->rests = now;
 			if ((err = put_later(queue, work))) return err;
 		}
@@ -240,6 +245,15 @@ enum err work_on_settings(struct work_queue *queue, const struct writes *writes,
 		err = wake(queue, serves_all ? NULL : &account, now);
 	}
 	return err;
+}
+
+enum err work_wake_held(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                        uint32_t number, wall_us now)
+{
+	struct wallet_work *work = find(queue, account, kind, number);
+	if (!work || !is_held(work, now)) return OK;
+	work->rests = now;
+	return put_later(queue, work);
 }
 
 /* Taking -------------------------------------------------------------------------------------------------- */

@@ -76,13 +76,17 @@ must_check enum err work_on_writes(struct work_queue *queue, const struct writes
 /* Call after a command has written settings of accounts, or credentials: what these held is due again. */
 must_check enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now);
 
+/* The same of one thing: another phone has it. Nothing if it only rests after a push, or is not there. */
+must_check enum err work_wake_held(struct work_queue *queue, struct account_id account,
+                                   enum wallet_due_kind kind, uint32_t number, wall_us now);
+
 /* Takes the next of that kind that is due; NULL: none. Its row's next write settles it, or work_again(). Borrowed until then. */
 const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_kind kind, wall_us now);
 /* What was taken and not done is due again at that time. Nothing if it is not there, or not taken. */
 must_check enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                                uint32_t number, wall_us at);
 
-/* What a step has done a part of lets others of its kind go first; what was held is looked at again. */
+/* What a step has done a part of lets others of its kind go first. */
 must_check enum err work_rotate(struct work_queue *queue, struct account_id account,
                                 enum wallet_due_kind kind, uint32_t number, wall_us now);
 

@@ -23,6 +23,7 @@ void google_work_complain(struct google_work *work, enum push_complaint_kind kin
 {
 	uint8_t               bytes[PUSH_COMPLAINT_BYTES];
 	struct push_complaint complaint = {.kind = kind,
+	                                   .is_rehearsed = work->report.lease.pass_number == PROBE_PASS,
 	                                   .account = work->account,
 	                                   .number = work->number,
 	                                   .generation = work->generation,
