@@ -2,7 +2,6 @@
  * or send chunks. */
 #include "http/answer.h"
 #include "http/access_log.h"
-#include "http/slices.h"
 #include "actors/rt/log.h"
 
 #include <stdio.h>
@@ -73,7 +72,8 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	if (exchange->has_key && status < 400) exchange->connection->is_known = true;
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &exchange->generator);
-	slices_send(exchange, parts, count, size);
+	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
+	connection_sending(exchange->connection);
 }
 
 void answer_text(struct exchange *exchange, int status, const char *content_type, struct span body)

@@ -4,7 +4,6 @@
 #include "http/accept.h"
 #include "http/answer.h"
 #include "http/cors.h"
-#include "http/slices.h"
 
 #include <strings.h>
 
@@ -74,7 +73,6 @@ static void on_dispose(void *memory)
 	struct exchange *exchange = memory;
 	pending_forget(&exchange->pending);
 	answer_forget(exchange);
-	slices_end(exchange);
 	exchange->thread->in_flight--;
 	connection_done(exchange->connection, exchange->req->http1_is_persistent);
 }

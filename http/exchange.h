@@ -8,21 +8,12 @@
  * disposed of, an unfinished call is forgotten. */
 struct wallet_answer;
 struct phone;
-
-/* The rest of an answer that is sent in slices: slices.c. */
-struct unsent {
-	h2o_linklist_t link; /* in thread->unsent, once the slice before it is written */
-	h2o_iovec_t   *pieces, *slice;
-	size_t         count; /* of pieces */
-};
-
 struct exchange {
 	struct pending      pending; /* first */
 	struct http_thread *thread;
 	struct connection  *connection;
 	h2o_req_t          *req;
 	h2o_generator_t     generator;
-	struct unsent       unsent;
 	const struct route *route; /* NULL: none found */
 	mono_us             begun;
 	struct span         path, query; /* of the target, as sent: before and after the question mark */

@@ -2,7 +2,7 @@
  * shards.
  *
  *   turn:  run h2o (connections read; handlers of complete requests only append calls; writes; timeouts)
- *          -> start requests that follow requests answered now; send the next slice of a long answer
+ *          -> start requests that follow requests answered now
  *          -> flush every session: one message per shard, whatever the number of requests
  *          -> pump every session: replies in, answers out
  *
@@ -12,7 +12,6 @@
  * descriptor: it gets a duplicate and is set not to read. */
 #include "http/thread.h"
 #include "http/connection.h"
-#include "http/slices.h"
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
@@ -286,8 +285,6 @@ static bool turn(struct http_thread *thread, bool at_once)
 	take_live(thread);
 	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
 	bool fed = connections_feed(thread);
-	bool sliced = slices_feed(thread);
-	fed |= sliced;
 	connections_sweep(thread, thread_now(thread));
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
 		rpc_flush(thread->rpcs[shard], thread_now(thread));
@@ -295,7 +292,7 @@ static bool turn(struct http_thread *thread, bool at_once)
 	bool     more = pump(thread);
 	publish_gauges(thread);
 	/* A shard that wakes on this thread's processor would wait until the slice of the one that renders ends. */
-	if (sliced || more) sched_yield();
+	if (more) sched_yield();
 	return more || fed || thread->answered != answered;
 }
 
@@ -338,7 +335,6 @@ static enum err open_thread(struct http_thread *thread)
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
 	h2o_linklist_init_anchor(&thread->connections);
 	h2o_linklist_init_anchor(&thread->ready);
-	h2o_linklist_init_anchor(&thread->unsent);
 	connection_table_open(&thread->table, service->connections_max);
 	connection_table_open(&thread->admin_table, CONNECTIONS_ADMIN_MAX);
 	h2o_socket_buffer_prototype.allocator.max = LIST_CACHE_BUFFERS; /* of this thread only */

@@ -78,7 +78,6 @@ struct http_thread {
 	mono_us                 accept_evicted; /* when a connection was last evicted for that */
 	h2o_linklist_t          connections;    /* all connections, see connection.h */
 	h2o_linklist_t          ready;          /* connections whose next request may start */
-	h2o_linklist_t          unsent;         /* answers whose next slice may be sent, see slices.h */
 	mono_us                 swept;          /* time of the last sweep */
 
 	int           wake_fd; /* an eventfd of the main thread; -1: none */

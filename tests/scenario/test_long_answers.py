@@ -1,4 +1,4 @@
-"""Answers of megabytes, which are sent in slices: they arrive whole and in order, with and without TLS, and neither a client
+"""Answers of megabytes: they arrive whole and in order, with and without TLS, and neither a client
 that reads slowly nor a stop cuts them or delays others."""
 import json
 import os

@@ -388,7 +388,7 @@ def test_a_put_marks_every_shard_and_a_refused_one_none(new_service, apple):
 
 
 def test_words_of_the_commands(service):
-    for words, says in ((("wallet",), "apple put"), (("wallet", "apple"), "unknown command wallet apple"),
+    for words, says in ((("wallet",), "apple put"), (("wallet", "apple"), "wallet apple wants one more word: put, show, remove"),
                         (("wallet", "apple", "puts"), "unknown command"), (("wallet", "apple_put"), "unknown command")):
         done = service.run(*words)
         assert done.returncode == 2 and says in done.stderr, words
