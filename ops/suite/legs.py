@@ -15,7 +15,8 @@ import tally
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"]
 PLAIN, ASAN, TSAN, FUZZ = "build", "build-asan", "build-tsan", "build-fuzz"
-SANITIZER = re.compile(r"runtime error:|Sanitizer")  # in a service's log: a failure at once, however often it passes
+# In a service's log: a fault of a process, a failure at once, however often the test passes alone.
+FAULT = re.compile(r"runtime error:|Sanitizer|Assertion `|signal=(?:4|6|7|8|11)\b")
 SANITIZE = {
     ASAN: ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1",  # -g: a third of the compiler's time
            # A service is five processes and a unit test is one, and each has 350,000 relocations to do if it may lie anywhere.
@@ -139,7 +140,7 @@ def scenarios(run, directory, marks, workers, name=None):
         status, output = run.command(*PYTEST, "-n", str(workers * run.cores), "--dist", "loadfile", "-m", marks,
                                      f"--junitxml={report}", *files, env={**env, **sanitizer})
     found = tally.Scenarios(report)
-    reported = {node: words for node, words in found.failures.items() if SANITIZER.search("\n".join(words))}
+    reported = {node: words for node, words in found.failures.items() if FAULT.search("\n".join(words))}
     run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items() if node not in reported]
     if not found.passed or status not in (0, 1) or (status and not found.failures):
         return found.passed, 1, [f"pytest ended with {status}", *tally.end_of(output)]
