@@ -34,12 +34,18 @@ def test_a_rehearsal_that_goes_wrong_changes_nothing(at):
     at.apns.wait(phone.push)
 
 
-def test_a_rehearsal_with_what_takes_any_phone_ends_no_rest(at):
-    at.service.expect_log("event=wallet-credential-rests")
+def rest(at):
+    """APNs refuses the credential for a phone's push. Returns the phone."""
     _, phone = at.installed("ada")
     at.apns.otherwise = (403, "BadCertificate")
     at.shop.add("ada", 5)
     wait_for(lambda: show(at.shop)["state"] == "resting", 10, "the credential to rest")
+    return phone
+
+
+def test_a_rehearsal_with_what_takes_any_phone_ends_no_rest(at):
+    at.service.expect_log("event=wallet-credential-rests")
+    phone = rest(at)
     at.apns.otherwise = (200, None)
     before = len(at.apns.of(phone.push))
     assert step_of(at)["ok"] is False
@@ -49,10 +55,7 @@ def test_a_rehearsal_with_what_takes_any_phone_ends_no_rest(at):
 
 def test_a_rehearsal_that_goes_well_ends_a_rest(at):
     at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=apple seconds=60 reason=.BadCertificate")
-    _, phone = at.installed("ada")
-    at.apns.otherwise = (403, "BadCertificate")
-    at.shop.add("ada", 5)
-    wait_for(lambda: show(at.shop)["state"] == "resting", 10, "the credential to rest")
+    phone = rest(at)
     assert step_of(at) == {"step": "apns", "ok": False, "detail": "APNs: BadCertificate"}
     assert look(at.service).get("stampede_wallet_credentials_resting", shard="0") == 1
     old = at.service.pid_of("shard")
