@@ -291,7 +291,7 @@ static bool turn(struct http_thread *thread, bool at_once)
 	unsigned answered = thread->answered;
 	bool     more = pump(thread);
 	publish_gauges(thread);
-	/* A shard that wakes on this thread's processor would wait until the slice of the one that renders ends. */
+	/* Otherwise a shard that wakes on this processor waits until the time slice of this thread ends. */
 	if (more) sched_yield();
 	return more || fed || thread->answered != answered;
 }

@@ -156,7 +156,7 @@ static bool is_long_ago(int64_t since, mono_us now, int64_t ms)
 	return since && now.v - since >= ms * US_PER_MS;
 }
 
-/* A peer that pauses has few lists to receive, but many replies: only these fill memory. */
+/* Lists are refused later than other replies: they are few bytes, and a peer that pauses for a moment goes on. */
 bool window_is_stalled(const struct window *window, size_t size, mono_us now)
 {
 	int64_t own = atomic_load(&window->full_since), shared = atomic_load(&window->all->full_since);

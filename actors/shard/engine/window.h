@@ -35,7 +35,7 @@ struct window {
 	uint64_t            sent, received; /* cumulative bytes; the writer's */
 
 	/* Of `held`, those of lists. A mark is the end of a list's frame among the bytes sent; when all are in use, the last one
-	 * stands for two frames. */
+	 * stands for several frames. */
 	atomic_size_t lists;
 	struct {
 		uint64_t end;

@@ -56,3 +56,16 @@ void list_drop(struct list_out *list)
 {
 	buffer_free(&list->items);
 }
+
+enum err send_front(struct outcome *outcome, struct span *bytes)
+{
+	enum err err = OK;
+	while (!err && bytes->size > REPLY_PART_BYTES_MAX) {
+		msgpack_packer pk = buffer_packer(outcome->payload);
+		pack_bin(&pk, span_of(bytes->at, REPLY_PART_BYTES_MAX));
+		*bytes = span_of(bytes->at + REPLY_PART_BYTES_MAX, bytes->size - REPLY_PART_BYTES_MAX);
+		err = outcome->payload->failed ? ERR_NO_MEMORY
+		                               : outcome->part(outcome->part_user, outcome->payload);
+	}
+	return err;
+}

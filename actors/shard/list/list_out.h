@@ -21,3 +21,7 @@ must_check enum err list_may_go_on(const struct list_out *list, const struct req
 /* Frees the list's memory. Errors: list->err. */
 must_check enum err list_end(struct list_out *list, uint64_t total, bool has_more);
 void                list_drop(struct list_out *list); /* instead of list_end(); safe after it */
+
+/* Bytes instead of items: sends all but the end, in parts of REPLY_PART_BYTES_MAX, and leaves the end in *bytes. Errors: those of
+ * outcome->part(), ERR_NO_MEMORY. */
+must_check enum err send_front(struct outcome *outcome, struct span *bytes);

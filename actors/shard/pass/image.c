@@ -1,5 +1,6 @@
 /* GET /p/{token}/{image}: the logo or the banner that the page of the token's pass shows. On a reader thread, and in parts, since
  * it may be large. An image that was never fetched, or is not there whole, is none. */
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/api/pass.h"
@@ -19,20 +20,6 @@ static enum err find(struct request *request, struct image *image)
 	if ((err = pass_image_urls(request, template, &body, urls))) return err;
 	if (!urls[which].size) return ERR_NOT_FOUND;
 	return image_of_url(request->view, request->account->id, urls[which], image);
-}
-
-/* All but the end of the image, in parts of their own. */
-static enum err send_front(struct outcome *outcome, struct span *bytes)
-{
-	enum err err = OK;
-	while (!err && bytes->size > REPLY_PART_BYTES_MAX) {
-		msgpack_packer pk = buffer_packer(outcome->payload);
-		pack_bin(&pk, span_of(bytes->at, REPLY_PART_BYTES_MAX));
-		*bytes = span_of(bytes->at + REPLY_PART_BYTES_MAX, bytes->size - REPLY_PART_BYTES_MAX);
-		err = outcome->payload->failed ? ERR_NO_MEMORY
-		                               : outcome->part(outcome->part_user, outcome->payload);
-	}
-	return err;
 }
 
 enum err on_PASS_IMAGE(struct request *request, struct outcome *outcome)

@@ -1,5 +1,6 @@
 /* GET /p/{token}/pass.pkpass: the pass as Apple's wallet takes it. What travels to http are the package's own files and the name
  * of its kit, which http asks for if it has none. */
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/phone.h"
 
@@ -53,14 +54,7 @@ enum err on_WALLET_PACKAGE(struct request *request, struct outcome *outcome)
 /* WALLET_KIT: the pictures of that package, in parts. A kit of another name is not the pass's any more. */
 static enum err send_kit(struct outcome *outcome, struct span kit)
 {
-	enum err err = OK;
-	while (!err && kit.size > REPLY_PART_BYTES_MAX) {
-		msgpack_packer pk = buffer_packer(outcome->payload);
-		pack_bin(&pk, span_of(kit.at, REPLY_PART_BYTES_MAX));
-		kit = span_of(kit.at + REPLY_PART_BYTES_MAX, kit.size - REPLY_PART_BYTES_MAX);
-		err = outcome->payload->failed ? ERR_NO_MEMORY
-		                               : outcome->part(outcome->part_user, outcome->payload);
-	}
+	enum err       err = send_front(outcome, &kit);
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	if (!err) pack_bin(&pk, kit);
 	return err;

@@ -1,5 +1,6 @@
 /* wallet preview ACCOUNT PASS_ID: pass.json and the Google object as they would go out now, what the holder would miss, and the package. It changes
  * nothing, and does not ask whether the holder may have the pass. */
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/wallet/draft.h"
 
 #include "schemas/api/wallet.h"
@@ -75,16 +76,11 @@ static enum err write_package(struct request *request, const struct draft *draft
 
 static enum err send_parts(struct outcome *outcome, struct span package)
 {
-	enum err err = OK;
-	while (!err && package.size) {
-		size_t size = package.size < REPLY_PART_BYTES_MAX ? package.size : REPLY_PART_BYTES_MAX;
-		msgpack_packer pk = buffer_packer(outcome->payload);
-		pack_bin(&pk, span_of(package.at, size));
-		package = span_of(package.at + size, package.size - size);
-		err = outcome->payload->failed ? ERR_NO_MEMORY
-		                               : outcome->part(outcome->part_user, outcome->payload);
-	}
-	return err;
+	enum err       err = send_front(outcome, &package);
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	if (err) return err;
+	pack_bin(&pk, package);
+	return outcome->payload->failed ? ERR_NO_MEMORY : outcome->part(outcome->part_user, outcome->payload);
 }
 
 /* What the operator sees: JSON texts, of size 0: null. */
