@@ -353,7 +353,8 @@ def test_the_style_is_fixed_while_a_pass_is_installed(new_shop, service):
 
     shop.put_template(styled("coupon"))
     service.cli("pass", "event", shop.account, "ada", "installed")
-    assert refused(shop, styled("generic")) == "RESOURCE_CONFLICT"
+    error = refusal(shop, styled("generic"))
+    assert (error.code, error.field) == ("RESOURCE_CONFLICT", "wallet.style")
     assert refused(shop, template_file(pass_template_id=template)) == "RESOURCE_CONFLICT", "the default is another style"
     shop.put_template({**styled("coupon"), "name": "Another name"})
     shop.put_template(styled("generic", other))

@@ -65,5 +65,5 @@ enum err template_check_style(struct request *request, struct outcome *outcome, 
 	if (err || before->style == style) return err;
 	if ((err = is_installed(request, number, &is_fixed)) || !is_fixed) return err;
 	outcome->message = "A template's wallet.style is fixed while a pass of it is installed.";
-	return ERR_RESOURCE_CONFLICT;
+	return blame(outcome, ERR_RESOURCE_CONFLICT, span_str("wallet.style"));
 }
