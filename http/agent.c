@@ -18,8 +18,9 @@ enum agent agent_of(struct span user_agent)
 	    {"Snapchat", AGENT_IN_APP},    {"TikTok", AGENT_IN_APP},
 	    {"musical_ly", AGENT_IN_APP},  {"BytedanceWebview", AGENT_IN_APP},
 	    {"LinkedInApp", AGENT_IN_APP}, {"Pinterest/", AGENT_IN_APP},
-	    {"Twitter for", AGENT_IN_APP}, {"GSA/", AGENT_IN_APP}, /* Google's app on iOS */
-	    {"; wv)", AGENT_IN_APP},                               /* any WebView of Android */
+	    {"Twitter for", AGENT_IN_APP}, {"KAKAOTALK", AGENT_IN_APP},
+	    {"GSA/", AGENT_IN_APP},  /* Google's app on iOS */
+	    {"; wv)", AGENT_IN_APP}, /* any WebView of Android */
 	    {"iPhone", AGENT_APPLE},       {"iPad", AGENT_APPLE},
 	    {"iPod", AGENT_APPLE},         {"Android", AGENT_ANDROID},
 	    {"Macintosh", AGENT_APPLE}, /* an iPad too, by default */

@@ -161,6 +161,10 @@ static void put_points(struct google_writer *writer)
 	char                      digits[24];
 	bool                      is_small = pass->balance >= INT32_MIN && pass->balance <= INT32_MAX;
 	if (!is_loyalty(pass)) return;
+	if (!pass->pass_id.size) {
+		put_none(writer, "loyaltyPoints");
+		return;
+	}
 	snprintf(digits, sizeof digits, "%lld", (long long)pass->balance);
 	put_key(writer, "loyaltyPoints");
 	buffer_byte(writer->out, '{');

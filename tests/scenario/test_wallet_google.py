@@ -336,8 +336,9 @@ def test_a_message_to_an_audience_reaches_google(at):
     at.saved("ada")
     at.advance(6)
     audience = put_audience(at.shop, "--name", "All", "--pass", "ada")
-    schedule(at.shop, "Hello all", ahead(at.shop, seconds=-1), "--audience", audience)
-    assert at.google.wait("POST", "loyaltyObject")[0].body["message"]["body"] == "Hello all"
+    notice = schedule(at.shop, "Hello all", ahead(at.shop, seconds=-1), "--audience", audience)
+    message = at.google.wait("POST", "loyaltyObject")[0].body["message"]
+    assert (message["body"], message["id"]) == ("Hello all", notice)
     await_state(at.shop, "Hello all", "sent")
 
 
@@ -404,6 +405,7 @@ def test_an_erased_pass_is_blanked_there(at):
     at.service.cli("pass", "erase", at.shop.account, "ada")
     shown = wait_for(lambda: (lambda thing: thing if thing["state"] == "INACTIVE" else None)(
         at.google.things["loyaltyObject", object_id]), 10, "the end at Google")
+    assert shown["loyaltyPoints"] is None and "barcode" in shown and shown["barcode"] is None
     assert shown["accountName"] is None and shown["textModulesData"] == [] and shown["accountId"] != "ada"
     wait_for(lambda: at.service.cli("wallet", "show", at.shop.account)["waiting"]["updates"] == 0, 10, "the report")
     assert at.service.cli("verify")["ok"]

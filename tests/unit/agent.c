@@ -42,6 +42,8 @@ Test(agent, is_told_by_its_words)
 	     AGENT_IN_APP},
 	    {"Mozilla/5.0 (Linux; Android 13) Mobile Line/14.1.0/IAB", AGENT_IN_APP},
 	    {"Mozilla/5.0 (iPhone; CPU iPhone OS 16_0 like Mac OS X) MicroMessenger/8.0.4", AGENT_IN_APP},
+	    {"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148 KAKAOTALK 10.4.5",
+	     AGENT_IN_APP},
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
 		cr_expect_eq(agent_of(span_str(rows[i].text)), rows[i].want, "%s", rows[i].text);

@@ -30,6 +30,7 @@ struct google_job {
 	struct draft             draft;
 	struct google_pass       google;
 	struct span              message;
+	struct uuid              message_id;
 	uint32_t                 notification;
 	bool                     may_notify;
 	struct buffer class, object, said;
@@ -67,6 +68,7 @@ static enum err find_message(struct request *request, struct google_job *job)
 	err = notification_get(request->view, job->account->id, row.notification, &notification);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	job->message = notification.message;
+	job->message_id = notification.id;
 	job->notification = row.notification;
 	job->may_notify = job->row.notices[0].v == 0 || job->row.notices[0].v <= request->now.v - US_PER_DAY;
 	return OK;
@@ -75,9 +77,9 @@ static enum err find_message(struct request *request, struct google_job *job)
 /* Members of the message's JSON object; what it comes with is added by the timer. */
 static void write_message(struct google_job *job)
 {
-	char id[16];
+	char id[UUID_TEXT];
 	if (!job->message.size) return;
-	snprintf(id, sizeof id, "n%u", job->notification);
+	uuid_text(job->message_id, id);
 	buffer_text(&job->said, "\"id\":");
 	json_quote(span_str(id), &job->said);
 	buffer_text(&job->said, ",\"header\":");
