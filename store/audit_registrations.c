@@ -11,6 +11,7 @@
 #include "store/tally.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 
 /* A phone may keep a pass that has ended for a while. */
@@ -169,6 +170,21 @@ static enum err audit_messages(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static enum err audit_classes(struct auditor *auditor)
+{
+	struct audit_rows   rows = {.table = TABLE_WALLET_CLASS};
+	struct wallet_class row;
+	enum err            err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (wallet_class_read(rows.rest, rows.value, &row))
+			audit_fault(auditor, TABLE_WALLET_CLASS, "a row of a wrong form");
+		else if (!row.template_number || row.template_number > auditor->template_count)
+			audit_fault(auditor, TABLE_WALLET_CLASS, "template %u does not exist",
+			            row.template_number);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 /* What the tally says of wallets. A tally that cannot be read is reported with the passes. */
 static enum err compare_tally(struct auditor *auditor)
 {
@@ -200,6 +216,7 @@ enum err audit_registrations(struct auditor *auditor)
 	if (!err) err = audit_google(auditor);
 	if (!err) err = audit_due(auditor);
 	if (!err) err = audit_messages(auditor);
+	if (!err) err = audit_classes(auditor);
 	if (!err) err = compare_tally(auditor);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
 		const struct pass_seen *pass = &auditor->passes[i];

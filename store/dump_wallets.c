@@ -5,6 +5,7 @@
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 
 static struct span rest_of(struct span key)
@@ -75,6 +76,14 @@ bool dump_wallet_message(struct buffer *out, struct span key, struct span value)
 	if (wallet_message_read(rest_of(key), value, &row)) return false;
 	dump_count(out, "notification", row.notification);
 	dump_count(out, "flags", row.flags);
+	return true;
+}
+
+bool dump_wallet_class(struct buffer *out, struct span key, struct span value)
+{
+	struct wallet_class row;
+	if (wallet_class_read(rest_of(key), value, &row)) return false;
+	dump_count(out, "issuer", row.issuer);
 	return true;
 }
 

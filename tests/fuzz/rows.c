@@ -38,6 +38,7 @@
 #include "store/wallet_due.h"
 #include "store/pass_pictures.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 
 static struct scratch          s;
@@ -364,6 +365,7 @@ CHECK_OF_WALLETS(registration)
 CHECK_OF_WALLETS(message)
 CHECK_OF_WALLETS(google)
 CHECK_OF_WALLETS(pictures)
+CHECK_OF_WALLETS(class)
 
 static void check_wallet_due(struct span bytes)
 {
@@ -480,7 +482,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_reader, check_notification, check_notices, check_audience, check_template_state,
 	    check_delivery, check_delivery_end, check_idempotency, check_texts, check_cleanup,
 	    wallet_check_credential, check_template, check_shapes, check_registration, check_wallet_due,
-	    check_message, check_google, check_pictures,
+	    check_message, check_google, check_pictures, check_class,
 	};
 	/* clang-format on */
 	struct supply supply = {span_of(bytes, size)};

@@ -6,6 +6,7 @@
 #include "store/pass_pictures.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -72,6 +73,20 @@ void wallet_check_message(struct scratch *s, struct account_id account, struct s
 	must(wallet_message_get(s->view, account, &again) == OK);
 	must(again.notification == row.notification && again.flags == row.flags &&
 	     again.sent.v == row.sent.v);
+}
+
+void wallet_check_class(struct scratch *s, struct account_id account, struct span bytes)
+{
+	struct supply       supply = {bytes};
+	struct span         key = supply_bytes(&supply, 4); /* behind the account */
+	struct wallet_class row, again;
+	enum err            err = wallet_class_read(key, supply_rest(&supply), &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	again = row;
+	must(wallet_class_put(s->view, account, &row) == OK);
+	must(wallet_class_get(s->view, account, &again) == OK);
+	must(again.issuer == row.issuer);
 }
 
 void wallet_check_google(struct scratch *s, struct account_id account, struct span bytes)

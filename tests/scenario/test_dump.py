@@ -20,7 +20,7 @@ from test_verify import SEGMENT_1, SEGMENT_2, flip, records_in, tree
 TABLES = re.findall(r'^T\(\d+, \w+, "(\w+)"', (ROOT / "store/tables.def").read_text(), re.M)
 URL = "https://hooks.example.com/in"
 NOT_FILLED = {"pass_pictures", "long_text", "issuing", "template_images", "image", "image_shape", "image_url", "image_use", "shape_due", "cleanup", "delivery", "delivery_end",
-              "rule_fired", "expiry", "wallet_credential", "registration", "registration_device", "wallet_due", "wallet_message", "wallet_google"}
+              "rule_fired", "expiry", "wallet_credential", "registration", "registration_device", "wallet_due", "wallet_message", "wallet_class", "wallet_google"}
 
 
 class Left:

@@ -38,6 +38,42 @@ def test_a_templates_class_is_made_when_it_is_put(at):
     assert at.service.cli("verify")["ok"]
 
 
+def link_kinds(at, made):
+    """What a link to save the pass has inside."""
+    return set(at.claims(made)["payload"])
+
+
+def test_a_link_has_the_class_inside_until_google_has_it(at):
+    at.google.answers["PATCH", "loyaltyClass"].append(503)
+    at.shop.templates["new"] = template = at.shop.put_template(template_file())
+    made = at.shop.create("ada", "new")
+    assert link_kinds(at, made) == {"loyaltyClasses", "loyaltyObjects"}
+    at.advance(6)
+    wait_for(lambda: ("loyaltyClass", at.class_id(template)) in at.google.things, 10, "the class")
+    wait_for(lambda: link_kinds(at, made) == {"loyaltyObjects"}, 10, "the link without it")
+    assert at.service.cli("verify")["ok"]
+
+
+def test_a_link_has_the_class_of_another_issuer_inside_again(at, tmp_path, key):
+    made = at.shop.create("ada", "none")
+    assert link_kinds(at, made) == {"genericObjects"}
+    at.google.answers["PATCH", "genericClass"].append(503)
+    put_google(at.shop, service_account(tmp_path, key), "77")
+    assert link_kinds(at, made) == {"genericClasses", "genericObjects"}
+    at.advance(6)
+    wait_for(lambda: link_kinds(at, made) == {"genericObjects"}, 10, "the link of the other issuer without it")
+
+
+def test_the_class_of_a_deleted_template_is_forgotten(at):
+    template = at.shop.put_template(template_file())
+    wait_for(lambda: ("loyaltyClass", at.class_id(template)) in at.google.things and at.due() == 0, 10, "the class")
+    at.service.cli("template", "delete", at.shop.account, template)
+    assert at.service.cli("verify")["ok"]
+    at.service.stop()
+    rows = at.service.run("table", "dump", f"{at.service.data}/shards/0", "wallet_class").stdout.splitlines()
+    assert len(rows) == 2, "those of the other two templates"
+
+
 def test_all_classes_are_made_when_a_service_account_is_put(new_service, tmp_path, key):
     """They are more than one step makes, and a shard that dies on the way goes on with them."""
     google = Google(tmp_path, key)

@@ -33,10 +33,9 @@ def test_an_object_that_makes_the_link_too_long_is_made_before(at):
 
 
 def test_a_link_that_is_too_long_without_its_texts_comes_later(at):
-    file = template_file(pass_template_id=at.shop.templates["balance"], appearance={"logo": LONG})
     at.google.answers["PATCH", "loyaltyClass"].append(503)  # what holds the class up holds the object up
-    at.shop.put_template(file)
-    made = at.shop.create("ada", "balance")
+    at.shop.templates["long"] = at.shop.put_template(template_file(appearance={"logo": LONG}))
+    made = at.shop.create("ada", "long")
     answer = at.link(made)
     assert answer.status == 503 and answer.headers["retry-after"]
     at.advance(6)
@@ -134,10 +133,9 @@ def test_a_link_that_is_followed_again_costs_google_no_call(at):
 
 
 def test_an_object_that_google_refused_is_tried_again_when_its_link_is_followed_later(at):
-    at.shop.put_template(template_file(pass_template_id=at.shop.templates["balance"], appearance={"logo": LONG}))
-    at.google.wait("PATCH", "loyaltyClass")
-    made = at.shop.create("ada", "balance")
-    at.google.answers["PATCH", "loyaltyObject"].append(400)
+    at.shop.put_template(template_file("none", pass_template_id=at.shop.templates["none"], appearance={"logo": LONG}))
+    made = at.shop.create("ada", "none")
+    at.google.answers["PATCH", "genericObject"].append(400)
     assert at.link(made).status == 503
     wait_for(lambda: calls_of_objects(at) == [("PATCH", 400)] and at.due() == 0, 10, "the refusal")
     assert at.link(made).status == 503

@@ -9,6 +9,7 @@
 #include "store/tally.h"
 #include "store/wallet_due.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 
 TestSuite(audit_registrations, .init = make_shop, .fini = end);
@@ -164,6 +165,15 @@ static void break_message_empty(void)
 	scratch_save(&s);
 	store_message(3, tally.made);
 }
+static void break_class_form(void)
+{
+	put(TABLE_WALLET_CLASS, key_u32(account, 1), span_str("x"));
+}
+static void break_class_of_none(void)
+{
+	must(!wallet_class_put(s.view, account, &(struct wallet_class){.template_number = 9, .issuer = 1}));
+	scratch_save(&s);
+}
 /* The counts of the tally. */
 static void count(int registrations, int apple, int google)
 {
@@ -212,6 +222,8 @@ static const struct breakage breakages[] = {
     B(message_of_none, "table wallet_message, " ACCOUNT "pass 45 is not active"),
     B(message_lost, "pass 3 shows notification 4294967295, which does not exist"),
     B(message_empty, "which is empty"),
+    B(class_form, "table wallet_class, " ACCOUNT "a row of a wrong form"),
+    B(class_of_none, "table wallet_class, " ACCOUNT "template 9 does not exist"),
     B(registrations, "table tally, " ACCOUNT "1 registrations, there are 0"),
     B(installed_apple, "0 passes in the wallets of apple, there are 1"),
     B(installed_google, "0 passes in the wallets of google, there are 1"),

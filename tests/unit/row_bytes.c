@@ -12,6 +12,7 @@
 #include "store/wallet_due.h"
 #include "store/pass_pictures.h"
 #include "store/wallet_google.h"
+#include "store/wallet_class.h"
 #include "store/wallet_message.h"
 
 #include <criterion/criterion.h>
@@ -363,6 +364,20 @@ Test(row_bytes, wallet_messages)
 	cr_assert_eq(wallet_message_del(s.view, account, row.pass_number), OK);
 	scratch_save(&s);
 	EXPECT_NONE(WALLET_MESSAGE);
+}
+
+Test(row_bytes, wallet_classes)
+{
+	struct wallet_class row = {.template_number = 0x01020304, .issuer = 0x2122232425262728};
+	struct wallet_class got = {.template_number = row.template_number};
+	cr_assert_eq(wallet_class_put(s.view, account, &row), OK);
+	scratch_save(&s);
+	EXPECT(WALLET_CLASS, ROW("\1\2\3\4", "\1\x28\x27\x26\x25\x24\x23\x22\x21"));
+	cr_assert_eq(wallet_class_get(s.view, account, &got), OK);
+	cr_expect_eq(got.issuer, row.issuer);
+	cr_assert_eq(wallet_class_del(s.view, account, row.template_number), OK);
+	scratch_save(&s);
+	EXPECT_NONE(WALLET_CLASS);
 }
 
 Test(row_bytes, registrations)

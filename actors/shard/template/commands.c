@@ -8,6 +8,7 @@
 #include "store/keys.h"
 #include "store/template_row.h"
 #include "store/template_state.h"
+#include "store/wallet_class.h"
 
 /* template list: the operator's files, each with its id in front, oldest first. */
 static void show(struct request *request, uint32_t number, struct span text, struct buffer *out)
@@ -97,6 +98,14 @@ static enum err cancel_fetch(struct request *request, uint32_t number)
 	return template_images_del(request->view, request->account->id, number);
 }
 
+static enum err forget_class(struct request *request, uint32_t number)
+{
+	struct wallet_class row = {.template_number = number};
+	enum err            err = wallet_class_get(request->view, request->account->id, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return wallet_class_del(request->view, request->account->id, number);
+}
+
 /* Removes the template's text, and the references to its images. */
 static enum err remove_text(struct request *request, uint32_t number)
 {
@@ -133,6 +142,7 @@ enum err on_TEMPLATE_DELETE(struct request *request, struct outcome *outcome)
 	use.state = is_kept ? TEMPLATE_RETIRED : TEMPLATE_DELETED;
 	if ((err = is_kept ? keep_text(request, number) : remove_text(request, number))) return err;
 	if ((err = cancel_fetch(request, number))) return err;
+	if ((err = forget_class(request, number))) return err;
 	if ((err = template_use_put(request->view, request->account->id, number, &use))) return err;
 	msgpack_pack_map(&pk, 0);
 	return OK;

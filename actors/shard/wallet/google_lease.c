@@ -150,7 +150,8 @@ static enum err lease_job(struct request *request, struct google_batch *batch, s
 	wall_us           changed;
 	struct push_lease lease = {.account = work->account,
 	                           .pass_number = work->number,
-	                           .head = job->draft.pass.now.ledger_head,
+	                           .head = work->kind == WALLET_DUE_CLASS ? job->credential.number
+	                                                                  : job->draft.pass.now.ledger_head,
 	                           .since = work->due,
 	                           .leased = request->mono};
 	enum err err = account_template_look(job->account, request->view, job->google.template_number,

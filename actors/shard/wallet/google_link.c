@@ -1,6 +1,6 @@
-/* GET /p/{token}/google: the link by which the holder saves the pass in Google's wallet. Class and object travel inside it, signed
- * by the service account, so that a pass which nobody saves costs Google no call. Where they would make it too long, the object is made
- * at Google, and the link names it. */
+/* GET /p/{token}/google: the link by which the holder saves the pass in Google's wallet. The object travels inside it, signed by the
+ * service account, so that a pass which nobody saves costs Google no call; so does the class until Google has it. Where they would
+ * make it too long, the object is made at Google, and the link names it. */
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/google.h"
@@ -8,6 +8,7 @@
 #include "schemas/wallet/jwt.h"
 #include "schemas/wallet/package_reply.h"
 #include "schemas/wallet/sealing.h"
+#include "store/wallet_class.h"
 
 #include <openssl/x509.h>
 #include <stdio.h>
@@ -94,11 +95,22 @@ static void free_texts(struct link_texts *texts)
 	buffer_free(&texts->claims);
 }
 
+/* Has the issuer the class of the pass's template? */
+static enum err find_class(struct request *request, const struct draft *draft, bool *is_there)
+{
+	struct wallet_class row = {.template_number = draft->pass.now.template};
+	enum err            err = wallet_class_get(request->view, draft->pass.account, &row);
+	*is_there = !err && row.issuer == draft->credential.number;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 static enum err write_texts(struct request *request, const struct draft *draft, struct link_texts *texts)
 {
 	const struct google_pass google = google_of(request, draft);
+	bool                     has_class;
+	enum err                 err = find_class(request, draft, &has_class);
 	clear_texts(texts);
-	enum err err = google_class_json(&google, view_arena(request->view), &texts->class);
+	if (!err && !has_class) err = google_class_json(&google, view_arena(request->view), &texts->class);
 	if (!err) err = google_object_json(&google, view_arena(request->view), &texts->object);
 	if (err) return err;
 	write_claims(request, &google, draft->credential.owner, texts);

@@ -5,6 +5,7 @@
 #include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/google_job.h"
+#include "store/wallet_class.h"
 
 /* Google may not show an object yet that its own callback has just named. */
 enum { FRESH_S = 600, HOUR_S = 3600, ERASED_TRIES = 4 };
@@ -18,7 +19,8 @@ struct settled {
 	struct wallet_google        row;
 	struct hot_at               pass;
 	bool                        has_phones;
-	bool is_behind; /* it, or the template of a class, has changed since the lease */
+	bool is_behind;  /* it, or the template of a class, has changed since the lease */
+	bool is_deleted; /* the template of a class */
 };
 
 static void note_message(const struct request *request, struct settled *settled)
@@ -115,6 +117,17 @@ static enum err forget(struct request *request, struct settled *settled)
 	return err ? err : wallet_google_row_del(request->view, settled->pass.account, settled->pass.number);
 }
 
+/* Links leave it out from now on. */
+static enum err note_class(struct request *request, const struct settled *settled)
+{
+	const struct push_lease *lease = &settled->report->lease;
+	struct wallet_class      was = {.template_number = lease->pass_number};
+	struct wallet_class      row = {.template_number = lease->pass_number, .issuer = lease->head};
+	enum err                 err = wallet_class_get(request->view, lease->account, &was);
+	if (err && err != ERR_NOT_FOUND) return err;
+	return !err && was.issuer == row.issuer ? OK : wallet_class_put(request->view, lease->account, &row);
+}
+
 static enum err settle_class(struct request *request, struct settled *settled)
 {
 	switch (settled->report->fate) {
@@ -124,8 +137,9 @@ static enum err settle_class(struct request *request, struct settled *settled)
 	default: return wallet_due_del(request->view, &settled->due);
 	}
 	settled->due.tries = 0;
-	return settled->is_behind ? settle_renew(request, &settled->report->lease, &settled->due)
-	                          : wallet_due_del(request->view, &settled->due);
+	if (settled->is_behind) return settle_renew(request, &settled->report->lease, &settled->due);
+	enum err err = settled->is_deleted ? OK : note_class(request, settled);
+	return err ? err : wallet_due_del(request->view, &settled->due);
 }
 
 static enum err stage(struct request *request, struct settled *settled)
@@ -140,16 +154,20 @@ static enum err stage(struct request *request, struct settled *settled)
 	return settle_again(request, &settled->due);
 }
 
-/* Has the template of a class changed since its lease? A deleted one makes no class. */
+/* Has the template of a class changed since its lease? A deleted one makes no class: its report changes nothing but its row. */
 static enum err look_up_class(struct request *request, struct settled *settled)
 {
 	const struct push_lease *lease = &settled->report->lease;
-	struct account          *account;
-	uint32_t                 look = 0;
-	wall_us                  changed;
-	enum err err = account_cached(request->accounts, request->view, lease->account, &account);
-	bool     is_one = !err && lease->pass_number && lease->pass_number <= account->templates->count;
-	if (is_one) err = account_template_look(account, request->view, lease->pass_number, &look, &changed);
+	const uint32_t           number = lease->pass_number;
+	const struct template *template;
+	struct account *account;
+	uint32_t        look = 0;
+	wall_us         changed;
+	enum err        err = account_cached(request->accounts, request->view, lease->account, &account);
+	if (!err && (!number || number > account->templates->count)) err = ERR_NOT_FOUND;
+	if (!err) err = account_usable_template(account, request->view, number, &template);
+	if (!err) err = account_template_look(account, request->view, number, &look, &changed);
+	settled->is_deleted = err == ERR_NOT_FOUND;
 	settled->is_behind = !err && look > lease->look;
 	return err == ERR_NOT_FOUND ? OK : err;
 }
