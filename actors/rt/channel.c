@@ -90,6 +90,12 @@ out:
 	return err;
 }
 
+enum err channel_bind_again(struct channel *channel, const char *endpoint)
+{
+	must(channel->is_router);
+	return zmq_bind(channel->raw, endpoint) == 0 ? OK : ERR_IO;
+}
+
 enum err channel_connect(struct channel **channel, const char *endpoint)
 {
 	struct channel *made = NULL;

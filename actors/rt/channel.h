@@ -23,6 +23,9 @@ struct packet {
 must_check enum err channel_bind(struct channel **channel, const char *endpoint);
 must_check enum err channel_connect(struct channel **channel, const char *endpoint);
 void                channel_close(struct channel **channel);
+/* After the file of a bound channel's endpoint was removed: listens there on another socket as well. Connections stay. Each
+ * call costs a descriptor until channel_close(). Errors: ERR_IO (see errno). */
+must_check enum err channel_bind_again(struct channel *channel, const char *endpoint);
 
 /* For epoll; do not read or close it. It becomes readable when something MAY have changed, and only then: after every turn
  * call channel_recv() until ERR_WOULD_BLOCK, or keep the loop from sleeping. channel_send() may consume a wake-up: a turn that

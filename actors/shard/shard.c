@@ -3,6 +3,7 @@
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
+#include "actors/rt/socket_file.h"
 #include "actors/rt/time.h"
 #include "actors/shard/engine/engine.h"
 #include "actors/shard/pages.h"
@@ -33,15 +34,16 @@ _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTE
                "needs.h differs from what a shard takes");
 
 struct shard {
-	struct child    child;
-	struct engine  *engine; /* large: on the heap */
-	struct store   *store;
-	struct channel *channel;
-	struct loop     loop;
-	int             dir_fd, lock_fd, gate_fd;
-	wall_us         last_now;  /* the latest time in the journal */
-	bool            differs;   /* it was logged that service time does */
-	bool            is_logged; /* the reason why it did not start was logged */
+	struct child       child;
+	struct engine     *engine; /* large: on the heap */
+	struct store      *store;
+	struct channel    *channel;
+	struct socket_file socket_file;
+	struct loop        loop;
+	int                dir_fd, lock_fd, gate_fd;
+	wall_us            last_now;  /* the latest time in the journal */
+	bool               differs;   /* it was logged that service time does */
+	bool               is_logged; /* the reason why it did not start was logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -207,7 +209,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	pages_watch(shard->dir_fd);
 	if ((err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);
-	if ((err = channel_bind(&shard->channel, endpoint))) return err;
+	if ((err = socket_file_bind(&shard->socket_file, endpoint, &shard->channel))) return err;
 	if ((err = engine_open(shard->engine, shard->store, shard->channel))) return err;
 	begin_clock(shard);
 	int fds[] = {channel_fd(shard->channel), store_fd(shard->store), readers_fd(shard->engine->readers),
@@ -249,6 +251,7 @@ static enum err run(struct shard *shard)
 		if (err) return err;
 		child_report(&shard->child, "ready", engine->facts.epoch, now);
 		take_settings(shard);
+		socket_file_look(&shard->socket_file, now);
 		if (child_stopping(&shard->child)) {
 			if (drained.v == INT64_MAX) drained.v = now.v + DRAIN_MS * US_PER_MS;
 			if (now.v >= drained.v || (engine_is_idle(engine) && !more)) return OK;

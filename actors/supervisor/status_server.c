@@ -9,6 +9,7 @@
  * yet. One at a time waits for that. */
 #include "actors/supervisor/status_server.h"
 #include "actors/rt/log.h"
+#include "actors/rt/socket_file.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/date.h"
 #include "schemas/api/system.h"
@@ -34,16 +35,17 @@ struct session {
 };
 
 struct status_server {
-	struct channel  *channel;
-	struct children *children;
-	struct reload   *reload;
-	uint64_t         epoch, messages;
-	mono_us          now;
-	struct session   sessions[SESSIONS_MAX];
-	msgpack_zone    *zone;
-	struct frame_out replies;
-	struct buffer    welcome;
-	bool             all_ready; /* became true in this turn */
+	struct channel    *channel;
+	struct socket_file file;
+	struct children   *children;
+	struct reload     *reload;
+	uint64_t           epoch, messages;
+	mono_us            now;
+	struct session     sessions[SESSIONS_MAX];
+	msgpack_zone      *zone;
+	struct frame_out   replies;
+	struct buffer      welcome;
+	bool               all_ready; /* became true in this turn */
 
 	/* The RELOAD that waits for its answer. */
 	bool                  is_reloading;
@@ -63,7 +65,7 @@ enum err status_server_open(struct status_server **status_server_p, const char *
 	server->children = children;
 	server->reload = reload;
 	server->epoch = epoch;
-	err = channel_bind(&server->channel, endpoint);
+	err = socket_file_bind(&server->file, endpoint, &server->channel);
 out:
 	if (err) status_server_close(&server);
 	*status_server_p = server;
@@ -357,6 +359,7 @@ bool status_server_pump(struct status_server *server, mono_us now)
 
 	server->now = now;
 	server->all_ready = false;
+	socket_file_look(&server->file, now);
 	while (channel_recv(server->channel, &packet) == OK)
 		on_packet(server, &packet);
 	packet_close(&packet);

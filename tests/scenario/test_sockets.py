@@ -1,0 +1,38 @@
+"""Files that are removed from the data directory while the service runs: sockets, and the directory itself."""
+from harness import wait_for
+from shop import Shop
+
+
+def lines_of(service, event):
+    return [line for line in service.log_lines() if f" event={event} " in line]
+
+
+def sockets_of(service):
+    return {path.name for path in (service.data / "run").iterdir()}
+
+
+def test_removed_sockets_are_made_again(new_service):
+    """Connections stay. Processes that start later, and commands, find the new sockets."""
+    service = new_service(shards=2)
+    shop = Shop(service)
+    before = service.status()["processes"]
+    sockets = sockets_of(service)
+    assert sockets == {"supervisor", "shard-0", "shard-1"}
+    service.expect_log("event=(socket_removed|died) ")
+    for number in (1, 2):
+        for name in sockets:
+            (service.data / "run" / name).unlink()
+        assert shop.create()["status"] == "issued"
+        wait_for(lambda: sockets_of(service) == sockets, 10, "new sockets")
+        wait_for(lambda: len(lines_of(service, "socket_removed")) == number * len(sockets), 10, "a line for each socket")
+    assert service.status()["processes"] == before
+    for role in ("http", "timer"):
+        service.kill_child(role)
+    with service.client(shop.key) as client:
+        assert client.get("/v1/passes").status == 200
+    shop.client.close()
+    shop.client = service.client(shop.key)
+    assert shop.create()["status"] == "issued"
+    for name in sockets:
+        assert len([line for line in lines_of(service, "socket_removed") if f" socket=run/{name} " in line]) == 2
+    shop.close()
