@@ -230,6 +230,16 @@ enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
 	}
 }
 
+bool datadir_is_locked(int dir_fd, const char *name)
+{
+	struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int          fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	bool         is_locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type == F_WRLCK;
+
+	if (fd >= 0) close(fd);
+	return is_locked;
+}
+
 enum err datadir_lock_dir(int dir_fd, int wait_ms)
 {
 	struct timespec poll = {.tv_nsec = LOCK_POLL_MS * 1000000L};

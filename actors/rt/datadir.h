@@ -71,5 +71,8 @@ bool datadir_is_empty(int dir_fd, const char *name);
  * Errors: ERR_LOCKED, ERR_IO. */
 must_check enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd);
 
-/* The same on the directory itself while `dir_fd` is open; this lock cannot be deleted. */
+/* Does a process hold that lock? Only looks. False also: it cannot be looked at. */
+bool datadir_is_locked(int dir_fd, const char *name);
+
+/* Takes a lock on the directory itself while `dir_fd` is open; this lock cannot be deleted. */
 must_check enum err datadir_lock_dir(int dir_fd, int wait_ms);

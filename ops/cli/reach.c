@@ -1,5 +1,5 @@
 /* Why a command could not reach its service, found out afterwards: no directory, another directory, no running service, or a
- * supervisor that does not answer. */
+ * supervisor that does not answer or has lost its socket. */
 #include "ops/cli/reach.h"
 #include "actors/rt/datadir.h"
 
@@ -71,7 +71,11 @@ static enum cause look_inside(const char *dir, struct reason *reason, char why[V
 	}
 	datadir_close(&datadir);
 	err = datadir_open(dir, &datadir);
-	if (!err && (reason->least = listener_of(&datadir))) cause = CAUSE_SUPERVISOR_SILENT;
+	if (!err && (reason->least = listener_of(&datadir)))
+		cause = CAUSE_SUPERVISOR_SILENT;
+	else if (!err && faccessat(datadir.run_fd, "supervisor", F_OK, 0) && errno == ENOENT &&
+	         datadir_is_locked(datadir.fd, "lock"))
+		cause = CAUSE_SOCKET_REMOVED;
 	datadir_close(&datadir);
 	if (err == ERR_NOT_FOUND) return CAUSE_DATA_RUNLESS;
 	if (err != ERR_IO) return cause;

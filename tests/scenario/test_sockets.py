@@ -1,5 +1,9 @@
 """Files that are removed from the data directory while the service runs: sockets, and the directory itself."""
-from harness import wait_for
+import os
+import signal
+
+import pytest
+from harness import CliError, wait_for
 from shop import Shop
 
 
@@ -36,3 +40,17 @@ def test_removed_sockets_are_made_again(new_service):
     for name in sockets:
         assert len([line for line in lines_of(service, "socket_removed") if f" socket=run/{name} " in line]) == 2
     shop.close()
+
+
+def test_a_missing_socket_of_a_stopped_supervisor_is_named(new_service):
+    service = new_service(shards=1)
+    service.expect_log("event=socket_removed ")
+    os.kill(service.process.pid, signal.SIGSTOP)
+    try:
+        (service.data / "run" / "supervisor").unlink()
+        with pytest.raises(CliError, match="is in use, but its socket run/supervisor is missing") as refused:
+            service.cli("status")
+    finally:
+        os.kill(service.process.pid, signal.SIGCONT)
+    assert refused.value.code == "NOT_RUNNING"
+    assert service.status()["processes"]

@@ -241,7 +241,9 @@ Test(datadir, lock_is_held_by_one_descriptor)
 	/* Also within one process: the lock belongs to the open file. */
 	cr_expect_eq(datadir_lock(dir_fd, "held", 30, &second), ERR_LOCKED);
 	cr_expect_eq(second, -1);
+	cr_expect(datadir_is_locked(dir_fd, "held"));
 	close(first);
+	cr_expect_not(datadir_is_locked(dir_fd, "held") || datadir_is_locked(dir_fd, "missing"));
 	cr_expect_eq(datadir_lock(dir_fd, "held", 0, &second), OK);
 	close(second);
 	close(dir_fd);
