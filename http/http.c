@@ -188,7 +188,10 @@ int http_main(const struct options *options)
 	enum err              err;
 	give_back_large_memory();
 	sem_init(&service.ended, 0, 0);
-	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
+	if (child_begin(&child, options, ROLE_HTTP)) {
+		child_end(&child);
+		return 1;
+	}
 	if ((err = live_begin(&service, &child))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
 	if ((err = share_listeners(&service)) || (err = start_threads(&service, &started))) goto out;

@@ -8,6 +8,7 @@
 #include "schemas/api/system.h"
 #include "schemas/limits.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,6 +28,29 @@ static void on_reply(void *user, const struct reply *reply)
 	(void)user, (void)reply;
 }
 
+/* Each failed step is one line: the supervisor only sees an exit status. Without a supervisor nothing is logged, because it
+ * ends all its children. */
+static enum err log_failure(const struct options *options, const char *what, enum err err)
+{
+	bool        is_of_system = err == ERR_IO || err == ERR_NOT_FOUND;
+	const char *cause = is_of_system ? strerror(errno) : err_code(err);
+
+	if (err && err != ERR_PEER_GONE)
+		log_fatal("cannot_start", "code=%s data=\"%s\" what=\"%s\" error=\"%s\"", err_code(err),
+		          options->data, what, cause);
+	return err;
+}
+
+static enum err watch_all(struct child *child)
+{
+	enum err err;
+	if ((err = loop_open(&child->loop))) return err;
+	if ((err = loop_watch(&child->loop, child->signal_fd))) return err;
+	if ((err = loop_watch(&child->loop, child->settings_fd))) return err;
+	if ((err = loop_watch(&child->loop, rpc_fd(child->rpc)))) return err;
+	return loop_watch(&child->loop, rpc_link_fd(child->rpc));
+}
+
 enum err child_begin(struct child *child, const struct options *options, enum role role)
 {
 	enum err err;
@@ -41,16 +65,17 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 	const struct log_options log = {options->log_format, options->log_level, options->counts_fd};
 	log_open(role, options->index, &log);
 	trace_open();
-	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
-	if ((err = signals_take(false, &child->signal_fd))) return err;
-	if ((err = datadir_open(options->data, &child->datadir))) return err;
+	if ((err = tie_to_supervisor(options->supervisor_pid)))
+		return log_failure(options, "the supervisor's end cannot be noticed", err);
+	if ((err = signals_take(false, &child->signal_fd)))
+		return log_failure(options, "signals cannot be received", err);
+	if ((err = datadir_open(options->data, &child->datadir)))
+		return log_failure(options, "the data directory cannot be opened", err);
 	datadir_supervisor_endpoint(&child->datadir, endpoint);
-	if ((err = rpc_open(&child->rpc, endpoint, role, (uint32_t)options->index, on_reply))) return err;
-	if ((err = loop_open(&child->loop))) return err;
-	if ((err = loop_watch(&child->loop, child->signal_fd))) return err;
-	if ((err = loop_watch(&child->loop, child->settings_fd))) return err;
-	if ((err = loop_watch(&child->loop, rpc_fd(child->rpc)))) return err;
-	return loop_watch(&child->loop, rpc_link_fd(child->rpc));
+	if ((err = rpc_open(&child->rpc, endpoint, role, (uint32_t)options->index, on_reply)))
+		return log_failure(options, "the supervisor's socket cannot be used", err);
+	if ((err = watch_all(child))) return log_failure(options, "descriptors cannot be watched", err);
+	return OK;
 }
 
 void child_end(struct child *child)

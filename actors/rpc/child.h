@@ -29,7 +29,7 @@ struct child {
 enum { CHILD_TURN_MS = 100, CHILD_REPORT_EVERY_MS = 500 };
 
 /* Ties this process to its supervisor. Opens the log (role, options->index), the data directory and the session with the
- * supervisor. The caller logs a failure, once. Call child_end() after a failure, too. Errors: ERR_PEER_GONE (the supervisor
+ * supervisor. Logs a failure, so the caller does not. Call child_end() after a failure, too. Errors: ERR_PEER_GONE (the supervisor
  * died meanwhile), those of datadir_open() and rpc_open(). */
 must_check enum err child_begin(struct child *child, const struct options *options, enum role role);
 void                child_end(struct child *child);

@@ -230,7 +230,6 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	random_take(&random, &timer->instance, sizeof timer->instance);
 	timer->instance = timer->instance >> 1 | 1;
 	timer->is_mute = options->no_deliveries;
-	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) return err;
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
 	if ((err = open_egress(timer))) return err;
@@ -386,6 +385,7 @@ int timer_main(const struct options *options)
 	struct timer *timer = calloc(1, sizeof(*timer));
 	if (!timer) return 1;
 	timer->loop.epoll_fd = -1;
+	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) goto out;
 	if ((err = timer_open(timer, options))) {
 		log_fatal("timer_start", "code=%s", err_code(err));
 		goto out;

@@ -54,3 +54,22 @@ def test_a_missing_socket_of_a_stopped_supervisor_is_named(new_service):
         os.kill(service.process.pid, signal.SIGCONT)
     assert refused.value.code == "NOT_RUNNING"
     assert service.status()["processes"]
+
+
+@pytest.mark.parametrize("role", ["shard", "timer", "http"])
+def test_a_data_directory_that_is_moved_away(new_service, role):
+    """A process that cannot start logs why. It starts when the directory is back."""
+    service = new_service(shards=1)
+    service.expect_log("event=(cannot_start|died) ")
+    child, elsewhere = service.pid_of(role), service.home / "elsewhere"
+    service.data.rename(elsewhere)
+    os.kill(child, signal.SIGKILL)
+    wait_for(lambda: lines_of(service, "cannot_start"), 10, "the reason")
+    elsewhere.rename(service.data)
+    service.await_successor(role, 0, child)
+    for line in lines_of(service, "cannot_start"):
+        assert f" level=fatal role={role} " in line and f' code=NOT_FOUND data="{service.data}" ' in line, line
+        assert 'what="the data directory cannot be opened" error="No such file or directory"' in line, line
+    failed = [line for line in lines_of(service, "died") if f"child={role}-0 " in line and " status=1" in line]
+    assert len(failed) == len(lines_of(service, "cannot_start")), "one line for each failed start"
+    assert not lines_of(service, "stopped") and not lines_of(service, "timer_start")
