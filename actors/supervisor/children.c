@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -230,16 +229,22 @@ static bool open_settings(struct children *children, struct child *child)
 	return child->sent == children->generation;
 }
 
-/* Is the directory with the sockets gone, while the data directory is there? Then no child can be reached, and the next start of
- * the service makes it. */
-static bool is_run_removed(const char *dir)
+/* Is the directory with the sockets gone, or another one in its place, while the data directory is there? Then no child can be
+ * reached, and the next start of the service makes it. If the data directory is gone, too, each child logs that and starts
+ * when it is back: the service does not end, because its next start would make an empty one. */
+static bool is_run_removed(const struct children *children)
 {
-	char        path[PATH_MAX];
-	struct stat st;
-	int         size = snprintf(path, sizeof path, "%s/run", dir);
+	struct stat opened, named;
+	int         dir_fd = open(children->options.data, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool        is_removed = false;
 
-	if (size < 0 || size >= (int)sizeof path || stat(dir, &st)) return false;
-	return stat(path, &st) && errno == ENOENT;
+	if (dir_fd < 0) return false;
+	if (fstatat(dir_fd, "run", &named, 0))
+		is_removed = errno == ENOENT;
+	else if (!fstat(children->run_fd, &opened))
+		is_removed = named.st_dev != opened.st_dev || named.st_ino != opened.st_ino;
+	close(dir_fd);
+	return is_removed;
 }
 
 static void start(struct children *children, struct child *child, mono_us now)
@@ -248,12 +253,11 @@ static void start(struct children *children, struct child *child, mono_us now)
 	char               index[12];
 	pid_t              pid;
 
-	if (is_run_removed(children->options.data)) {
-		log_fatal(
-		    "run_removed",
-		    "data=\"%s\" reason=\"the directory run was removed, with the sockets: the service ends, "
-		    "and its next start makes them\"",
-		    children->options.data);
+	if (is_run_removed(children)) {
+		log_fatal("run_removed",
+		          "data=\"%s\" reason=\"the directory run was removed or replaced, with the sockets: "
+		          "the service ends, and its next start makes them\"",
+		          children->options.data);
 		children_stop(children, now, 1);
 		return;
 	}

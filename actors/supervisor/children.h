@@ -51,6 +51,7 @@ struct children {
 	struct child   of[CHILDREN_MAX];
 	uint32_t       count;
 	struct options options;    /* for the children, complete; strings borrowed from the supervisor's */
+	int            run_fd;     /* of DIR/run, borrowed from the supervisor */
 	uint64_t       generation; /* of its settings; 0: none yet */
 	int            settings_fds[ROLE_COUNT]; /* sealed, for the processes of each role; -1: none */
 	bool           stopping, was_ready;

@@ -258,6 +258,7 @@ static enum err plan(struct supervisor *self)
 	struct span files[SETTINGS_FILE_COUNT];
 	enum err    err = children_plan(&self->children, &self->options);
 
+	self->children.run_fd = self->home.datadir.run_fd;
 	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++)
 		files[i] = buffer_span(&self->files.of[i]);
 	if (!err) err = children_settle(&self->children, &self->options, files);

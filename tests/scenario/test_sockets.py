@@ -4,6 +4,7 @@ import signal
 
 import pytest
 from harness import CliError, wait_for
+from patience import PATIENCE
 from shop import Shop
 
 
@@ -73,3 +74,18 @@ def test_a_data_directory_that_is_moved_away(new_service, role):
     failed = [line for line in lines_of(service, "died") if f"child={role}-0 " in line and " status=1" in line]
     assert len(failed) == len(lines_of(service, "cannot_start")), "one line for each failed start"
     assert not lines_of(service, "stopped") and not lines_of(service, "timer_start")
+
+
+def test_a_directory_for_sockets_that_is_replaced(new_service):
+    """The supervisor's socket is in the old one, where no process that starts would find it."""
+    service = new_service(shards=1)
+    service.expect_log("event=(died child=http-0|run_removed) ")
+    child, run = service.pid_of("http"), service.data / "run"
+    run.rename(service.data / "run.old")
+    run.mkdir()
+    process, service.process = service.process, None
+    os.kill(child, signal.SIGKILL)
+    assert process.wait(timeout=30 * PATIENCE) == 1
+    assert lines_of(service, "run_removed")
+    service.start()
+    assert service.is_ready()

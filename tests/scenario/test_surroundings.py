@@ -41,7 +41,7 @@ def test_a_directory_for_sockets_that_is_removed(new_service):
         assert client.get("/v1/passes").status == 401
     with pytest.raises(CliError, match="has no directory run"):
         service.cli("status")
-    service.expect_log("event=(died child=http-0|run_removed) ")
+    service.expect_log("event=(died child=http-0|run_removed|socket_lost) ")
     process, service.process = service.process, None
     os.kill(child, signal.SIGKILL)
     assert process.wait(timeout=30 * PATIENCE) == 1
