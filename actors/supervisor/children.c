@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXEC_FAILED = 127 };
+enum { EXEC_FAILED = 127, STRANGERS_A_TURN = 64 };
 
 const char *child_state_text(enum child_state state)
 {
@@ -330,6 +330,25 @@ static void ended(struct children *children, struct child *child, int wait_statu
 	}
 }
 
+static bool is_child(const struct children *children, pid_t pid)
+{
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->of[i].pid == pid) return true;
+	return false;
+}
+
+/* Orphans of a container become children of its process 1, and a program that started others before it became this one leaves
+ * them behind. The look does not take the exit status: that of a child waits for the next turn. */
+static void reap_strangers(const struct children *children)
+{
+	for (unsigned i = 0; i < STRANGERS_A_TURN; i++) {
+		siginfo_t seen = {.si_pid = 0};
+		if (waitid(P_ALL, 0, &seen, WEXITED | WNOHANG | WNOWAIT) || !seen.si_pid) return;
+		if (is_child(children, seen.si_pid)) return;
+		(void)waitpid(seen.si_pid, NULL, WNOHANG);
+	}
+}
+
 static void reap(struct children *children, mono_us now)
 {
 	int wait_status;
@@ -344,6 +363,7 @@ static void reap(struct children *children, mono_us now)
 				ended(children, child, wait_status, now);
 		}
 	}
+	reap_strangers(children);
 }
 
 /* A child that is stopped or silent is not ready, whatever it reported last. Reports that the supervisor had no time to read

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from certificates import Authority
 from deliveries import deliveries_of, hooked_shop, options, posts_to, until, until_failed_once
-from harness import CliError, wait_for
+from harness import READY_SECONDS, CliError, wait_for
 from patience import PATIENCE
 from hooks import subscribe
 from receiver import Mute, Receiver
@@ -49,6 +49,40 @@ def test_a_directory_for_sockets_that_is_removed(new_service):
     service.start()
     with service.client() as client:
         assert client.get("/v1/passes").status == 401
+
+
+# Processes of others
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def killed(service):
+    return [line for line in service.log_lines() if " event=died " in line and " signal=9" in line]
+
+
+@pytest.mark.parametrize("around", [[], ["unshare", "--pid", "--fork", "--mount-proc"]], ids=["left behind", "process 1"])
+def test_children_that_it_did_not_start_are_reaped(new_service, around):
+    """A program that started one before it became the service leaves it behind; a container without an init has the service as
+    process 1. Exit statuses of the service's own processes are not lost meanwhile."""
+    if around and subprocess.run([*around, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("process namespaces are not available")
+    service = new_service(start=False, shards=1)
+    service.expect_log("event=died ")
+    service.start(wait=False, command=[*around, "sh", "-c", 'sleep 600 & sleep 600 & exec "$@"', "serve", *service.command()])
+    wait_for(lambda: service.out_path.read_text().endswith("\n"), READY_SECONDS, "the readiness line")
+    pid = children_of(service.process.pid)[0] if around else service.process.pid
+    names = {child: Path(f"/proc/{child}/comm").read_text().strip() for child in children_of(pid)}
+    strangers, own = [[child for child, name in names.items() if (name == "sleep") == wanted] for wanted in (True, False)]
+    assert len(strangers) == 2 and len(own) == 3, names
+    for child in (own[0], *strangers, *own[1:]):
+        os.kill(child, signal.SIGKILL)
+    wait_for(lambda: not [child for child in names if Path(f"/proc/{child}").exists()], 10, "all to be reaped")
+    wait_for(lambda: len(killed(service)) == len(own), 10, "a line for each own process")
+    os.kill(pid, signal.SIGTERM)
+    assert service.process.wait(timeout=20 * PATIENCE) == 0
+    assert len(killed(service)) == len(own)
+    service.process = None
 
 
 # The environment
