@@ -45,7 +45,7 @@ static int serve(int argc, char **argv)
 		cli_help(stdout, "serve", NULL);
 		return 0;
 	}
-	if (options_read(argc, argv, &options, why) || has_internal(&options)) {
+	if (options_read(argc, argv, &options, why) || options_fit(&options, why) || has_internal(&options)) {
 		cli_help(stderr, "serve", NULL);
 		fprintf(stderr, "stampede: %s\n", why); /* last, where it is seen */
 	} else {

@@ -68,6 +68,11 @@ enum { OPTION_WHY = 512 };
 must_check enum err options_read(int argc, char **argv, struct options *options, char why[OPTION_WHY]);
 void                options_free(struct options *options);
 
+/* Do the options, as read, fit on the command line of a child? The kernel takes no argument of 128 KiB or more, and not all of
+ * them together in more than a part of the stack's limit. On failure `why` names an option. Errors: ERR_BAD_OPTION. */
+enum { OPTION_BYTES_MAX = 64 << 10, OPTIONS_BYTES_MAX = 256 << 10 };
+must_check enum err options_fit(const struct options *options, char why[OPTION_WHY]);
+
 /* Writes a line of help for each option of `serve`. */
 void options_describe(FILE *to);
 

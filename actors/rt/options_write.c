@@ -57,6 +57,31 @@ void options_write(const struct options *options, struct option_args *args)
 	args->argv[args->argc] = NULL;
 }
 
+enum err options_fit(const struct options *options, char why[OPTION_WHY])
+{
+	struct option_args args = {.argc = 0};
+	const char        *longest = "";
+	size_t             bytes = 0, most = 0;
+
+	options_write(options, &args);
+	for (int i = 0; i < args.argc; i++) {
+		size_t size = strlen(args.argv[i]);
+		bytes += size + 1;
+		if (size <= most) continue;
+		most = size;
+		longest = args.argv[i ? i - 1 : i]; /* the name before its value */
+	}
+	if (most <= OPTION_BYTES_MAX && bytes <= OPTIONS_BYTES_MAX) return OK;
+	if (most > OPTION_BYTES_MAX)
+		snprintf(why, OPTION_WHY, "%s: a value of %zu bytes, more than %d", longest, most,
+		         OPTION_BYTES_MAX);
+	else
+		snprintf(why, OPTION_WHY,
+		         "%s: the longest value of options that have %zu bytes together, more than %d",
+		         longest, bytes, OPTIONS_BYTES_MAX);
+	return ERR_BAD_OPTION;
+}
+
 /* ---- help ---- */
 
 bool option_default(const struct row *row, char text[OPTION_DEFAULT_TEXT])

@@ -132,6 +132,7 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	*outcome = (struct reload_outcome){.why = "The settings cannot be handed on."};
 	if ((err = options_read(reload->at_start.argc, reload->at_start.argv, &fresh, outcome->why)))
 		goto out;
+	if ((err = options_fit(&fresh, outcome->why))) goto out;
 	keep_scheme(&reload->now, &fresh, &outcome->needs_restart);
 	options_compare(&reload->now, &fresh, true, add, &outcome->changed);
 	options_compare(&reload->at_start, &fresh, false, add, &outcome->needs_restart);

@@ -2,6 +2,7 @@
  * the service. The metrics are rendered by the code that serves /metrics, from numbers that let each line appear. */
 #include "actors/rt/counts.h"
 #include "actors/rt/needs.h"
+#include "actors/rt/options.h"
 #include "actors/rt/options_inside.h"
 #include "http/metrics.h"
 #include "http/shard_metrics.h"

@@ -59,6 +59,32 @@ def test_log_level(plain):
     wait_for(lambda: any("event=reloaded" in line for line in service.log_lines()[before:]), 5, "lines of the lower level")
 
 
+LONG = {  # values, and the refusal
+    "one": (["https://" + "a" * 140_000], "--cors-origin: a value of 140008 bytes, more than 65536"),
+    "all together": (["https://" + "a" * 60_000] * 5, "--cors-origin: the longest value of options that have "),
+}
+
+
+@pytest.mark.parametrize("origins, says", LONG.values(), ids=list(LONG))
+def test_values_that_no_process_could_be_started_with(plain, new_service, origins, says):
+    """They become arguments of the processes that a service restarts, and the kernel limits those."""
+    service = plain.service
+    plain.write(*(f"cors-origin = {origin}" for origin in origins))
+    plain.is_refused(says)
+    service.expect_log("event=died child=http-0 .* signal=9")
+    service.kill_child("http")
+    other = new_service(start=False)
+    refused = [other.run("serve", "--config", plain.conf)]
+    if len(origins) > 1:  # the kernel refuses a single argument of that length to the test, too
+        refused.append(other.run("serve", *(word for origin in origins for word in ("--cors-origin", origin))))
+    for done in refused:
+        assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"stampede: {says}"), done.stderr[-300:]
+    assert not other.data.exists()
+    plain.write("cors-origin = https://" + "a" * 60_000)
+    assert plain.reload()["changed"] == ["cors-origin"]
+    service.kill_child("http")
+
+
 def is_let_in(service):
     try:
         with service.client() as client:
