@@ -294,6 +294,10 @@ static void log_end(const struct children *children, const struct child *child, 
 	else if (WIFSIGNALED(wait_status))
 		log_warn("died", "child=%s-%u child_pid=%d signal=%d", role, child->index, (int)child->pid,
 		         WTERMSIG(wait_status));
+	else if (WEXITSTATUS(wait_status) == EXEC_FAILED)
+		log_fatal("died",
+		          "child=%s-%u child_pid=%d status=%d reason=\"the program cannot be executed\"",
+		          role, child->index, (int)child->pid, EXEC_FAILED);
 	else
 		log_warn("died", "child=%s-%u child_pid=%d status=%d", role, child->index, (int)child->pid,
 		         WEXITSTATUS(wait_status));

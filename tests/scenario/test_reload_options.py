@@ -7,6 +7,7 @@ import pytest
 from configured import Configured, metric, readable
 from deliveries import hooked_shop, posts_to
 from harness import wait_for
+from patience import PATIENCE
 from receiver import Receiver
 from shop import Shop, path_of
 
@@ -83,6 +84,20 @@ def test_values_that_no_process_could_be_started_with(plain, new_service, origin
     plain.write("cors-origin = https://" + "a" * 60_000)
     assert plain.reload()["changed"] == ["cors-origin"]
     service.kill_child("http")
+
+
+@pytest.mark.plain  # the sanitizers need more stack
+def test_options_that_are_too_long_for_the_stacks_limit(new_service, tmp_path):
+    """The kernel gives arguments a part of that limit, at least 128 KiB."""
+    config = tmp_path / "stampede.conf"
+    config.write_text("".join(f"cors-origin = https://{'a' * 60_000}\n" for _ in range(4)))
+    service = new_service(start=False, shards=1, options=["--config", str(config)])
+    service.expect_log("event=(died|start_failed) ")
+    service.start(wait=False, command=["sh", "-c", 'ulimit -s 512 && exec "$@"', "serve", *service.command()])
+    process, service.process = service.process, None
+    assert process.wait(timeout=30 * PATIENCE) == 1
+    died = [line for line in service.log_lines() if " event=died " in line]
+    assert died and all(' status=127 reason="the program cannot be executed"' in line for line in died), died
 
 
 def is_let_in(service):
