@@ -56,8 +56,8 @@ class AtGoogle:
         self.follow(made)
         self.hear(made, "save")
 
-    def hear(self, made, event, **options):
-        body = self.google.callback(self.id_of(made), event, **options)
+    def hear(self, made, event, object_id=None, **options):
+        body = self.google.callback(object_id or self.id_of(made), event, **options)
         wait_for(lambda: self.say(body).status == 200, 10, "the callback to be taken")
 
     def saved(self, pass_id, kind="balance"):

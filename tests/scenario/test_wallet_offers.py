@@ -40,7 +40,8 @@ def test_a_link_that_is_too_long_without_its_texts_comes_later(at):
     assert answer.status == 503 and answer.headers["retry-after"]
     at.advance(6)
     wait_for(lambda: at.link(made).status == 303, 15, "the link")
-    assert at.claims(made)["payload"] == {"loyaltyObjects": [{"id": at.id_of(made)}]}
+    payload = at.claims(made)["payload"]
+    assert set(payload) == {"loyaltyObjects"} and payload["loyaltyObjects"][0]["id"] == at.id_of(made)
 
 
 def test_an_offered_pass_that_changes_is_asked_for_once_a_day(at):

@@ -28,6 +28,23 @@ enum err google_is_saved(struct request *request, struct account_id account, uin
 	return err;
 }
 
+enum err google_credential(struct request *request, struct account_id account, uint32_t pass_number,
+                           struct wallet_credential *credential)
+{
+	struct wallet_google row = {.pass_number = pass_number};
+	enum err             err = find(request, account, &row);
+	bool                 is_saved = row.state == WALLET_GOOGLE_SAVED;
+	bool is_there = is_saved || row.state == WALLET_GOOGLE_MADE || row.state == WALLET_GOOGLE_GONE;
+	if (err) return err;
+	if (is_there) {
+		err = wallet_credential_of(request->view, account, WALLET_GOOGLE, row.issuer, credential);
+		bool works = !err && !credential->last_error.size && !credential->rest_s;
+		if (is_saved ? err != ERR_NOT_FOUND : works) return err;
+		if (err && err != ERR_NOT_FOUND) return err;
+	}
+	return wallet_credential_now(request->view, account, WALLET_GOOGLE, credential);
+}
+
 enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
                           wall_us *at)
 {

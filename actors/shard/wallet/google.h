@@ -1,6 +1,7 @@
 #pragma once
 #include "actors/shard/pass/pass.h"
 #include "schemas/wallet/google_pass.h"
+#include "store/wallet_credential.h"
 #include "store/wallet_google.h"
 
 /* Passes in Google's wallet: what commands share. Point reads, allowed after other writes of the command. Errors: as view.h. */
@@ -8,6 +9,11 @@
 /* Has its holder saved it there, as far as Google has said? */
 must_check enum err google_is_saved(struct request *request, struct account_id account, uint32_t pass_number,
                                     bool *is_saved);
+
+/* The service account that acts for a pass at Google. While Google has its object, that is the one of its issuer, if it is still there;
+ * while nobody has saved it there, only if that one works. Else it is the one for new passes. Errors: also ERR_NOT_FOUND: none. */
+must_check enum err google_credential(struct request *request, struct account_id account,
+                                      uint32_t pass_number, struct wallet_credential *credential);
 
 /* When Google gets to know of a change: now if it is saved there, perhaps later if it is offered, so that it may be; INT64_MAX:
  * never. */

@@ -143,9 +143,12 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 	phone.pass_number = pass.number;
 	err = registration_first(request->view, pass.account, &phone);
 	if (err && err != ERR_NOT_FOUND) return err;
-	bool has_phones = !err, saves = ticket.at[AT_EVENT] == GOOGLE_SAVED;
+	bool           has_phones = !err, saves = ticket.at[AT_EVENT] == GOOGLE_SAVED;
+	const uint64_t issuer = get_le64(ticket.at + AT_ISSUER);
+	/* A card of another issuer was deleted, of which nothing is known any more. */
+	if (!saves && row.state && row.issuer != issuer) return OK;
 	row.callback_ms = ends_ms;
-	row.issuer = get_le64(ticket.at + AT_ISSUER);
+	row.issuer = issuer;
 	if (saves) {
 		err = google_pass_saved(request, &pass, &row);
 		/* An object that exists is not changed by another link: it gets what is true now. */

@@ -185,6 +185,8 @@ static enum err find_draft(struct request *request, const msgpack_object *token,
 	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE,
 	                                     &draft->credential);
 	if (!err) err = pass_of_token(request, arg_span(token), &draft->pass, &draft->body);
+	if (!err)
+		err = google_credential(request, draft->pass.account, draft->pass.number, &draft->credential);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 

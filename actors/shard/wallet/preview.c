@@ -2,6 +2,7 @@
  * nothing, and does not ask whether the holder may have the pass. */
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/wallet/draft.h"
+#include "actors/shard/wallet/google.h"
 
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/google_pass.h"
@@ -141,24 +142,20 @@ static enum err preview_google(struct request *request, const struct draft *draf
 	return err ? err : google_object_json(&google, view_arena(request->view), &shown->object);
 }
 
-/* *has: a credential of that kind serves the account. */
-static enum err find_credential(struct request *request, enum wallet_kind kind, struct wallet_credential *row,
-                                bool *has)
-{
-	enum err err = wallet_credential_now(request->view, request->account->id, kind, row);
-	*has = !err;
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
 static enum err preview(struct request *request, struct outcome *outcome, struct draft *draft,
                         struct warnings *warnings, struct shown *shown)
 {
 	struct wallet_credential google;
 	bool                     has_apple, has_google;
 	/* Point reads; the texts of the one that is read first do not move. */
-	enum err err = find_credential(request, WALLET_GOOGLE, &google, &has_google);
-	if (!err) err = find_credential(request, WALLET_APPLE, &draft->credential, &has_apple);
-	if (err) return err;
+	enum err err = google_credential(request, request->account->id, draft->pass.number, &google);
+	has_google = !err;
+	if (!err || err == ERR_NOT_FOUND)
+		err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE,
+		                            &draft->credential);
+	has_apple = !err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	err = OK;
 	if (!has_apple && !has_google) warn(warnings, "No Apple credential serves the account.");
 	if (has_google && !wallet_is_on(&request->account->row, WALLET_GOOGLE))
 		warn(warnings, "The account's Google wallet is off.");
