@@ -132,9 +132,9 @@ class Google:
         claims = read_jwt(form["assertion"][0], self.public)
         assert claims["iss"] == EMAIL and claims["scope"] == SCOPE and claims["aud"] == "https://oauth2.googleapis.com/token"
         assert claims["exp"] - claims["iat"] <= 3600 and abs(claims["iat"] - time.time()) < 60
-        self.tokens += 1
         if self.refuses_tokens:
             return 400, {"error": "invalid_grant"}
+        self.tokens += 1
         return 200, {"access_token": f"ya29.{self.tokens}", "expires_in": self.lives, "token_type": "Bearer"}
 
     def judge(self, method, path, body, bearer):

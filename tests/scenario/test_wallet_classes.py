@@ -190,6 +190,22 @@ def test_a_rehearsal_says_what_google_answered(at, status):
     assert steps(at)[1][1] is True, "also while it rests"
 
 
+def test_a_rehearsal_asks_for_a_new_token(at):
+    wait_for(lambda: steps(at)[0][1] and len(at.google.assertions) == 2, 15, "a second exchange, some seconds after the first")
+    at.google.refuses_tokens = True
+    wait_for(lambda: not steps(at)[0][1], 15, "the refusal to be seen")
+    made = put(at, "Later")
+    wait_for(lambda: title_of(at.google, made) == "Later", 10, "a class by the token that holds still")
+
+
+def test_classes_are_written_with_every_put_of_the_service_account(at, tmp_path, key):
+    name = at.class_id(at.shop.templates["balance"])
+    for change in (lambda: put_google(at.shop, service_account(tmp_path, key)), lambda: (at.shop.set("--wallet", "off"), at.shop.set("--wallet", "on"))):
+        at.google.things["loyaltyClass", name]["programName"] = "Changed in the console"
+        change()
+        wait_for(lambda: title_of(at.google, name) == "Card", 10, "the class")
+
+
 def test_a_rehearsal_without_a_token(at):
     at.google.refuses_tokens, at.google.tokens = True, at.google.tokens + 1
     at.service.expect_log("event=wallet-credential-rests")

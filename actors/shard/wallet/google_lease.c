@@ -195,7 +195,8 @@ static enum err render_class(struct request *request, uint32_t number, struct go
 	                                   .issuer = job->credential.name,
 	                                   .account = job->account->id,
 	                                   .template_number = number,
-	                                   .public_url = request->facts->public_url};
+	                                   .public_url = request->facts->public_url,
+	                                   .is_update = true};
 	return google_class_json(&job->google, view_arena(request->view), &job->class);
 }
 

@@ -246,6 +246,23 @@ static bool take_token(struct access *access, struct span text)
 	return true;
 }
 
+/* The token that is there holds still: a rehearsal ends without one, and nothing else. */
+static void end_rehearsals(struct access *access, int status, const char *reason)
+{
+	struct google_call *call, *next;
+	for (call = TAILQ_FIRST(&access->line); call; call = next) {
+		next = TAILQ_NEXT(call, in_line);
+		if (!call->renews) continue;
+		TAILQ_REMOVE(&access->line, call, in_line);
+		end(call, status, span_of(NULL, 0), reason);
+	}
+}
+
+static bool has_token(const struct access *access)
+{
+	return access->token[0] && access->token_ends.v > access->google->now.v;
+}
+
 static void on_exchanged(struct egress_job *job, const struct egress_outcome *outcome)
 {
 	struct access *access = (struct access *)((char *)job - offsetof(struct access, exchange));
@@ -254,11 +271,19 @@ static void on_exchanged(struct egress_job *job, const struct egress_outcome *ou
 	char reason[96];
 	access->is_asking = false;
 	/* A token that ends at once is not replaced before `ask_at`. */
-	if (!outcome->error && outcome->status == 200 && take_token(access, outcome->body)) return;
+	if (!outcome->error && outcome->status == 200 && take_token(access, outcome->body)) {
+		struct google_call *call;
+		TAILQ_FOREACH(call, &access->line, in_line)
+		call->renews = false;
+		return;
+	}
 	snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": %s",
 	         outcome->error ? attempt_word(outcome->error) : "");
 	if (!outcome->error) snprintf(reason, sizeof reason, GOOGLE_NO_TOKEN ": status %d", outcome->status);
-	end_line(access, is_refused ? 401 : 0, reason);
+	if (has_token(access))
+		end_rehearsals(access, is_refused ? 401 : 0, reason);
+	else
+		end_line(access, is_refused ? 401 : 0, reason);
 }
 
 /* Calls --------------------------------------------------------------------------------------------------- */
@@ -331,7 +356,8 @@ static mono_us turn_one(struct access *access)
 	mono_us             never = {INT64_MAX};
 	give_up_late(access);
 	if (!(call = TAILQ_FIRST(&access->line)) || access->is_asking) return never;
-	if (!access->token[0] || access->token_ends.v <= google->now.v) {
+	bool renews = call->renews && access->ask_at.v <= google->now.v;
+	if (renews || !has_token(access)) {
 		if (access->ask_at.v > google->now.v) return access->ask_at;
 		ask_token(access);
 		return access->is_asking ? never : access->ask_at;

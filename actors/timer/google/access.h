@@ -19,7 +19,8 @@ struct google_call {
 	struct span       path;   /* behind /walletobjects/v1/ */
 	struct span       body;   /* JSON */
 	mono_us           due;    /* it is given up if it has not begun by then */
-	unsigned          token;  /* which of its account's access tokens it was made with */
+	bool     renews; /* a rehearsal: a new access token is asked for first, unless one has just been */
+	unsigned token;  /* which of its account's access tokens it was made with */
 	void (*on_done)(struct google_call *call, int status, struct span body, const char *reason);
 };
 TAILQ_HEAD(google_calls, google_call);

@@ -1,4 +1,4 @@
-/* The class, if it looks different than when it was written last ─▶ the message, if there is a new one ─▶ the object, if it is of one.
+/* The class, unless it is that of an object and looks as it did when it was written last ─▶ the message, if there is a new one ─▶ the object, if it is of one.
  *
  * A class or an object is written by PATCH. A class that Google has not is made by POST, as is an object that a link is to name. */
 #include "actors/timer/google/work.h"
@@ -243,11 +243,11 @@ static void on_called(struct google_call *call, int status, struct span body, co
 
 void google_work_begin(struct google_work *work)
 {
-	bool        is_probe = work->report.lease.pass_number == PROBE_PASS;
 	struct span id = buffer_span(&work->class_id), class = buffer_span(&work->class);
 	work->call.on_done = on_called;
+	work->call.renews = work->report.lease.pass_number == PROBE_PASS;
 	work->step = class.size ? STEP_CLASS : STEP_LIST;
-	if (!is_probe && google_knows_class(work->call.access, id, class))
+	if (work->object.size && google_knows_class(work->call.access, id, class))
 		next_step(work);
 	else
 		begin_step(work);
