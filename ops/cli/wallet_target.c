@@ -66,6 +66,7 @@ struct answer {
 	bool          has_come, is_missing; /* missing: there is no such credential */
 	int64_t       generation;
 	char          name[300]; /* of the pass type or issuer */
+	char          state[16];
 	struct buffer json;
 };
 
@@ -92,6 +93,7 @@ static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 	if (!name) name = cli_member(reply->payload, "issuer_id");
 	if (generation) answer->generation = arg_integer(generation, 0);
 	take_text(name, answer->name, sizeof answer->name);
+	take_text(cli_member(reply->payload, "state"), answer->state, sizeof answer->state);
 	if (json_render(reply->payload, &answer->json)) cli_fail(answer->cli, ERR_MALFORMED, NULL);
 }
 
@@ -213,11 +215,19 @@ static enum outcome ask(const struct asking *asking, uint32_t shard, struct answ
 	return call_one(asking->cli, &asking->target, shard, request, answer);
 }
 
-/* The answers of all shards about the operator's: the first one, and how many have none, or another one. */
+/* The answers of all shards about the operator's: one of them, and how many have none, or another one. A shard in which it rests, or
+ * has ended, comes before one in which it works. */
 struct answers {
 	struct answer first;
 	uint32_t      shards, missing, others;
 };
+
+static void keep(struct answers *answers, struct answer *answer)
+{
+	buffer_free(&answers->first.json);
+	answers->first = *answer;
+	answer->json = (struct buffer){0};
+}
 
 static enum outcome ask_shard(const struct asking *asking, uint32_t shard, struct answers *answers)
 {
@@ -229,11 +239,12 @@ static enum outcome ask_shard(const struct asking *asking, uint32_t shard, struc
 		answers->missing++;
 		outcome = DONE;
 	} else if (outcome == DONE && answers->shards == answers->missing) {
-		answers->first = answer;
-		answer.json = (struct buffer){0};
+		keep(answers, &answer);
 	} else if (outcome == DONE && (strcmp(answer.name, answers->first.name) != 0 ||
 	                               answer.generation != answers->first.generation)) {
 		answers->others++;
+	} else if (outcome == DONE && !strcmp(answers->first.state, "ok")) {
+		keep(answers, &answer);
 	}
 	answers->shards++;
 	buffer_free(&answer.json);

@@ -70,6 +70,7 @@ Test(messages, the_operator_s_messages_are_closed_to_http)
 	                                   MSG_WALLET_PROBE,
 	                                   MSG_WALLET_SHOW,
 	                                   MSG_WALLET_RESUME,
+	                                   MSG_WALLET_RESUME_DEFAULT,
 	                                   MSG_WALLET_LOG};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);

@@ -95,14 +95,14 @@ enum err on_WALLET_SHOW(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* wallet resume: each of the account's own credentials that rests, and the operator's where those serve it. */
+/* wallet resume: each of the account's own credentials that rests; then the operator's on every shard, if those serve it. */
 struct resting {
 	unsigned count;
 	struct {
 		struct account_id account;
 		enum wallet_kind  kind;
 		uint64_t          number;
-	} of[2 * WALLET_CREDENTIALS_MAX + WALLET_KIND_END];
+	} of[2 * WALLET_CREDENTIALS_MAX];
 };
 
 static void add_resting(struct resting *resting, const struct wallet_credential *row)
@@ -113,37 +113,36 @@ static void add_resting(struct resting *resting, const struct wallet_credential 
 	resting->of[resting->count++].number = row->number;
 }
 
-static enum err find_own(struct request *request, struct resting *resting)
+static enum err find_resting(struct request *request, struct account_id owner, struct resting *resting)
 {
 	struct wallet_credential row = {.number = 0};
 	struct buffer            room = {0};
 	enum err                 err;
-	while (!(err = wallet_credential_next(request->view, request->account->id, &room, &row)))
+	while (!(err = wallet_credential_next(request->view, owner, &room, &row)))
 		add_resting(resting, &row);
 	buffer_free(&room);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err find_operators(struct request *request, struct resting *resting)
+/* Does a credential of the operator's serve the account? */
+static enum err is_of_operator(struct request *request, bool *is)
 {
 	struct wallet_credential row;
+	*is = false;
 	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
 		enum err err = wallet_credential_now(request->view, request->account->id,
 		                                     (enum wallet_kind)kind, &row);
 		if (err && err != ERR_NOT_FOUND) return err;
-		bool is_own = !err && !memcmp(row.account.b, request->account->id.b, sizeof row.account.b);
-		if (!err && !is_own) add_resting(resting, &row);
+		*is |= !err && !memcmp(row.account.b, wallet_operator.b, sizeof row.account.b);
 	}
 	return OK;
 }
 
-enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
+static enum err resume(struct request *request, struct account_id owner)
 {
 	struct resting           resting = {.count = 0};
 	struct wallet_credential row;
-	msgpack_packer           pk = buffer_packer(outcome->payload);
-	enum err                 err = find_own(request, &resting);
-	if (!err) err = find_operators(request, &resting);
+	enum err                 err = find_resting(request, owner, &resting);
 	for (unsigned i = 0; !err && i < resting.count; i++) {
 		err = wallet_credential_get(request->view, resting.of[i].account, resting.of[i].kind,
 		                            resting.of[i].number, &row);
@@ -152,8 +151,24 @@ enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
 		row.last_error = span_of(NULL, 0);
 		err = wallet_credential_put(request->view, &row);
 	}
-	if (!err) msgpack_pack_map(&pk, 0);
 	return err;
+}
+
+/* The answer: does a credential of the operator's serve it? */
+enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
+{
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	bool           is = false;
+	enum err       err = is_of_operator(request, &is);
+	if (!err) err = resume(request, request->account->id);
+	is ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk);
+	return err;
+}
+
+enum err on_WALLET_RESUME_DEFAULT(struct request *request, struct outcome *outcome)
+{
+	(void)outcome;
+	return resume(request, wallet_operator);
 }
 
 /* WALLET_KINDS */
