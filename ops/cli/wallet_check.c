@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-enum { PROBE_WAIT_S = 15, PROBE_PAUSE_MS = 50 };
+enum { PROBE_WAIT_S = 15, PROBE_BUSY_S = 30, PROBE_PAUSE_MS = 50 };
 
 /* The answer, and whether all steps went well. */
 struct rehearsal {
@@ -36,6 +36,7 @@ static enum outcome fail(struct cli *cli)
 struct probed {
 	struct cli *cli;
 	bool        is_begun, has_ended;
+	mono_us     begun;
 	bool        is_tried; /* there is a credential */
 	bool        ok, has_token;
 	char        detail[200];
@@ -48,6 +49,11 @@ static void on_probed(void *user, uint32_t shard, const struct reply *reply)
 
 	(void)shard;
 	if (!cli_part_ok(probed->cli, reply) || reply->payload->type == MSGPACK_OBJECT_NIL) return;
+	/* The shard does it for one account after the other. */
+	if (reply->payload->type == MSGPACK_OBJECT_BOOLEAN && reply->payload->via.boolean) {
+		probed->is_begun = false;
+		return;
+	}
 	probed->has_ended = true;
 	probed->is_tried = reply->payload->type == MSGPACK_OBJECT_MAP;
 	if (!probed->is_tried) return;
@@ -61,23 +67,34 @@ static void on_probed(void *user, uint32_t shard, const struct reply *reply)
 		         detail->via.str.ptr);
 }
 
+static bool is_awaited(const struct probed *probed, mono_us asked)
+{
+	mono_us now = time_mono();
+
+	return probed->is_begun ? mono_since(now, probed->begun).v < PROBE_WAIT_S * US_PER_SEC
+	                        : mono_since(now, asked).v < PROBE_BUSY_S * US_PER_SEC;
+}
+
 /* The shard has its timer call them, and is asked for the answer until it comes. */
 static enum outcome probe(struct taken *taken, bool is_google, struct probed *probed)
 {
 	const struct timespec pause = {.tv_nsec = PROBE_PAUSE_MS * 1000000L};
-	const mono_us         begun = time_mono();
+	const mono_us         asked = time_mono();
 	enum outcome          outcome = DONE;
 
 	taken->message = MSG_WALLET_PROBE;
-	while (outcome == DONE && !probed->has_ended &&
-	       mono_since(time_mono(), begun).v < PROBE_WAIT_S * US_PER_SEC) {
+	while (outcome == DONE && !probed->has_ended && is_awaited(probed, asked)) {
 		taken_boolean(taken, ARG_WALLET_PROBE_begin, !probed->is_begun);
 		taken_boolean(taken, ARG_WALLET_PROBE_google, is_google);
+		if (!probed->is_begun) probed->begun = time_mono();
 		probed->is_begun = true;
 		outcome = taken_call(probed->cli, taken, on_probed, probed);
 		if (outcome == DONE && !probed->has_ended) nanosleep(&pause, NULL);
 	}
-	if (!probed->has_ended)
+	if (!probed->has_ended && !probed->is_begun)
+		snprintf(probed->detail, sizeof probed->detail,
+		         "The shard rehearses other accounts: try again.");
+	else if (!probed->has_ended)
 		snprintf(probed->detail, sizeof probed->detail, "The timer has not answered within %d s.",
 		         (int)PROBE_WAIT_S);
 	probed->is_tried |= !probed->has_ended;

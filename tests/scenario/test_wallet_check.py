@@ -1,11 +1,16 @@
 """The steps of `wallet check` that call APNs (WALLET_PROBE): they rehearse, and end a rest if they go well."""
 import json
+import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+from apns import SILENT
 from harness import wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
 from metrics import look
-from phones import PASS_TYPE
+from phones import PASS_TYPE, Held, Phone
+from shop import Shop
 from wallets import show
 
 NOT = 1.0  # seconds after which what must not happen has not happened
@@ -83,6 +88,57 @@ def test_a_rehearsal_without_apns(new_service, authority, apns, options):
     assert step_of(at)["ok"] is False and "refused" in step_of(at)["detail"]
     assert "connecting to localhost:" in step_of(at)["detail"]
     at.close()
+
+
+def test_rehearsals_of_several_accounts_at_once_wait_for_each_other(at, options):
+    at.apns.otherwise = (400, "BadDeviceToken")
+    shops = [at.shop, *(at.other_shop(options)[0] for _ in range(3))]
+    with ThreadPoolExecutor() as threads:
+        running = [threads.submit(at.service.run, "wallet", "check", shop.account) for shop in shops for _ in range(2)]
+    assert [(done.result().returncode, done.result().stdout) for done in running if done.result().returncode] == []
+
+
+def test_a_rehearsal_waits_for_one_that_was_given_up(at, options):
+    shop, _, _ = at.other_shop(options)
+    at.apns.otherwise = SILENT
+    at.service.expect_log("event=pushes_fail")
+    with pytest.raises(subprocess.TimeoutExpired):
+        at.service.run("wallet", "check", shop.account, seconds=2)
+    at.apns.otherwise = (400, "BadDeviceToken")
+    assert step_of(at)["ok"]
+
+
+def test_a_rehearsal_of_a_wallet_that_is_off_sends_nothing(at):
+    for setting in ("off", "google"):
+        at.shop.set("--wallet", setting)
+        assert step_of(at) == {"step": "apns", "ok": False, "detail": "Nothing is sent: the account's Apple wallet is off."}
+    assert step_of(at, "package")["ok"] and not at.apns.pushes
+
+
+def test_a_rest_of_the_default_is_shown_and_ends_in_every_shard(new_service, authority, apns, options):
+    service = new_service(shards=2, options=apns.options(authority, "--test-clock"))
+    service.cli("wallet", "apple", "put", "--default", *options)
+    service.expect_log("event=wallet-credential-rests account=default kind=apple")
+    shops = [Shop(service, ("balance",)) for _ in range(6)]
+    apns.otherwise = (403, "BadCertificate")
+    for shop in shops:
+        assert Phone(service, shop.account).register(Held(shop, shop.create("ada"))).status == 201
+        shop.add("ada", 5)
+
+    def states():
+        return [service.cli("wallet", "show", shop.account)["apple"]["state"] for shop in shops]
+
+    def default():
+        shown = service.cli("wallet", "apple", "show", "--default")
+        return shown["state"], shown["last_error"]
+    wait_for(lambda: set(states()) == {"resting"}, 20, "both shards to rest")
+    assert default() == ("resting", "BadCertificate")
+    apns.otherwise = (200, None)
+    assert service.cli("wallet", "resume", shops[0].account) == {}
+    assert set(states()) == {"ok"} and default() == ("ok", None)
+    for shop in shops:
+        shop.close()
+    service.stop()
 
 
 def test_a_rehearsal_without_deliveries(new_service, authority, apns, options):

@@ -16,8 +16,9 @@ static bool is_of(struct account_id a, struct account_id b)
 
 void probe_begin(struct wallet_probe *probe, struct account_id account, mono_us now)
 {
-	bool is_busy = probe->state == PROBE_WAITS || probe->state == PROBE_LEASED;
-	if (is_busy && mono_since(now, probe->asked).v < PROBE_S * US_PER_SEC) return;
+	bool is_under_way = probe->state == PROBE_WAITS || probe->state == PROBE_LEASED;
+	bool is_kept = probe->state == PROBE_ENDED && !probe->is_taken && !is_of(probe->account, account);
+	if ((is_under_way || is_kept) && mono_since(now, probe->asked).v < PROBE_S * US_PER_SEC) return;
 	*probe = (struct wallet_probe){.state = PROBE_WAITS, .account = account, .asked = now};
 }
 
@@ -54,11 +55,12 @@ void probe_complain(struct wallet_probe *probe, const struct push_complaint *com
 
 /* What the steps of `wallet check` say, by lane. */
 static const struct probe_texts {
-	const char *who, *ok, *unreached;
+	const char *who, *ok, *unreached, *off;
 } texts[WORK_LANES] = {
     [WORK_APPLE] = {"APNs", "APNs took the credential, and refused a made-up phone as it should.",
-                    "APNs was not reached."},
-    [WORK_GOOGLE] = {"Google", "Google took a class of the account's templates.", "Google was not reached."},
+                    "APNs was not reached.", "Nothing is sent: the account's Apple wallet is off."},
+    [WORK_GOOGLE] = {"Google", "Google took a class of the account's templates.", "Google was not reached.",
+                     "Nothing is sent: the account's Google wallet is off."},
 };
 
 static void pack_end(const struct wallet_probe *probe, const struct probe_texts *say, msgpack_packer *pk)
@@ -80,7 +82,8 @@ static void pack_refusal(const char *why, msgpack_packer *pk)
 	MEMBER_ALWAYS(detail, STRING, why);
 }
 
-/* nil: not yet; false: the account has no such credential. */
+/* nil: not yet; false: the account has no such credential; true: the shard does not rehearse the account's, it is to be asked to begin
+ * later. */
 enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 {
 	bool                     is_google = arg_boolean(&request->args[ARG_WALLET_PROBE_google], false);
@@ -96,12 +99,16 @@ enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err)
 		msgpack_pack_false(&pk);
+	else if (!wallet_is_on(&request->account->row, is_google ? WALLET_GOOGLE : WALLET_APPLE))
+		pack_refusal(texts[lane].off, &pk);
 	else if (request->facts->no_deliveries)
 		pack_refusal("Nothing is sent: the service runs with --no-deliveries.", &pk);
 	else if (has_ended && !begins)
 		pack_end(probe, &texts[lane], &pk);
-	else
-		msgpack_pack_nil(&pk);
-	if (!err && begins) probe_begin(probe, account, request->mono);
+	else {
+		if (begins) probe_begin(probe, account, request->mono);
+		is_of(probe->account, account) ? msgpack_pack_nil(&pk) : (void)msgpack_pack_true(&pk);
+	}
+	probe->is_taken |= has_ended && !begins;
 	return OK;
 }

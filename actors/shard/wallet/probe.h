@@ -18,10 +18,11 @@ struct wallet_probe {
 	mono_us           asked;
 	bool              is_refused; /* Apple: the made-up phone was */
 	bool              ok;
+	bool              is_taken;                 /* its end was asked for */
 	char              reason[PUSH_REASON_TEXT]; /* ends in 0; empty: nothing was complained of */
 };
 
-/* Begins one, unless another account's is under way. One of the same account goes on. */
+/* Begins one, unless another account's is under way, or has an end that was not asked for yet. One of the same account goes on. */
 void probe_begin(struct wallet_probe *probe, struct account_id account, mono_us now);
 
 /* It was leased, with this credential. */
