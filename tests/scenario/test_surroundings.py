@@ -15,7 +15,7 @@ from receiver import Mute, Receiver
 
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "Https_Proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY")
 LEFT_OUT = (*PROXIES, "SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF", "CURL_CA_BUNDLE", "RES_OPTIONS",
-            "LOCALDOMAIN", "HOSTALIASES")
+            "LOCALDOMAIN", "HOSTALIASES", "TZDIR")
 
 
 def with_environment(service, **variables):

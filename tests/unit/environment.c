@@ -5,9 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *given[] = {"PATH=/bin",         "https_proxy=x",   "HTTPS_PROXY=x",   "All_Proxy=",
-                        "https_proxy2=kept", "SSLKEYLOGFILE=x", "sslkeylogfile=x", "KEPT=SSL_CERT_FILE=x",
-                        "RES_OPTIONS",       "HOSTALIASES=a=b", "LAST=1",          NULL};
+static char *given[] = {"PATH=/bin",
+                        "https_proxy=x",
+                        "HTTPS_PROXY=x",
+                        "All_Proxy=",
+                        "https_proxy2=kept",
+                        "SSLKEYLOGFILE=x",
+                        "sslkeylogfile=x",
+                        "KEPT=SSL_CERT_FILE=x",
+                        "RES_OPTIONS",
+                        "HOSTALIASES=a=b",
+                        "TZDIR=x",
+                        "LAST=1",
+                        NULL};
 
 Test(environment, loses_variables_that_libraries_read_in_any_case)
 {
