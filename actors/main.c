@@ -66,6 +66,16 @@ static int (*main_of(const char *role))(const struct options *)
 	return NULL;
 }
 
+/* For a process that ends before it opens its log: the line has the format that was read before the fault. Processes outside a
+ * service have no role. */
+static void open_log(const char *name, int index, const struct options *options)
+{
+	const struct log_options log = {options->log_format, options->log_level, options->counts_fd};
+
+	for (enum role role = 0; role < ROLE_COUNT; role++)
+		if (!strcmp(name, role_text(role))) log_open(role, index, &log);
+}
+
 static int actor(int argc, char **argv)
 {
 	struct options options = {0};
@@ -75,8 +85,10 @@ static int actor(int argc, char **argv)
 	long  index = argc >= 2 ? strtol(argv[1], &end, 10) : -1;
 	int   status = 1;
 
-	if (!role_main || index < 0 || index > INT16_MAX || *end ||
-	    options_read(argc - 2, argv + 2, &options, why)) {
+	if (!role_main || index < 0 || index > INT16_MAX || *end) {
+		log_fatal("bad_option", "reason=\"%s\"", why);
+	} else if (options_read(argc - 2, argv + 2, &options, why)) {
+		open_log(argv[0], (int)index, &options);
 		log_fatal("bad_option", "reason=\"%s\"", why);
 	} else {
 		/* What ps and top show: they would say "exe" otherwise. */

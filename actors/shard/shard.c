@@ -273,10 +273,8 @@ static _Noreturn void die(const struct shard *shard, enum err err)
 	_exit(1);
 }
 
-/* Call before there is another thread. */
-static enum err begin_zone(void)
+static enum err refuse_zone(void)
 {
-	if (mexico_begin()) return OK;
 	log_fatal("time_zone", "zone=America/Mexico_City reason=\"the system's time zone data lack it\"");
 	return ERR_UNSUPPORTED;
 }
@@ -284,9 +282,11 @@ static enum err begin_zone(void)
 int shard_main(const struct options *options)
 {
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
-	enum err            err = begin_zone();
-	if (!err) err = child_begin(&shard.child, options, ROLE_SHARD);
-	if (!err && (err = open_all(&shard, options)) && !shard.is_logged)
+	bool                has_zone = mexico_begin(); /* before there is another thread */
+	enum err            err = child_begin(&shard.child, options, ROLE_SHARD); /* opens the log */
+	if (!err && !has_zone)
+		err = refuse_zone();
+	else if (!err && (err = open_all(&shard, options)) && !shard.is_logged)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
 	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));

@@ -4,6 +4,7 @@ Each reason is tested without a directory, on one that a service has left, and o
 lock file and the directory for sockets that a start creates first.
 """
 import errno
+import json
 import os
 import re
 import resource
@@ -273,6 +274,28 @@ def test_a_host_without_proc(place):
         pytest.skip("cannot unmount /proc here")
     line = refused(place, [*hidden, *place.command()])
     assert "event=no_proc " in line and "/proc must be mounted" in line, line
+
+
+def test_a_host_without_time_zones(place):
+    """A shard says it, in the format of all lines."""
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /usr/share/zoneinfo && exec "$@"', "serve"]
+    if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount here")
+    text = refused(place, [*hidden, *with_options(place, "--log-format", "json")], lines=None)
+    lines = [json.loads(line) for line in text.splitlines()]
+    said = [line for line in lines if line["event"] == "time_zone"]
+    assert said and all((line["role"], line["level"]) == ("shard", "fatal") for line in said), text
+    assert {line["index"] for line in said} <= set(range(SHARDS)), text
+
+
+def test_a_child_with_options_that_it_does_not_know(new_service):
+    """Each kind of process has opened its log by then."""
+    for role in ("http", "shard", "timer"):
+        done = subprocess.run([new_service(start=False).program, "actor", role, "3", "--log-format", "json", "--nonsense"], capture_output=True,
+                              text=True, timeout=60, check=False)
+        line = json.loads(done.stderr)
+        assert (done.returncode, line["event"], line["level"]) == (1, "bad_option", "fatal"), line
+        assert (line["role"], line["index"]) == (role, 3) and "nonsense" in line["reason"], line
 
 
 def test_a_disk_with_just_enough_room_for_a_new_directory(new_service, small_disk):
