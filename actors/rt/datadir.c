@@ -329,6 +329,14 @@ enum err datadir_read(int dir_fd, const char *name, size_t max, struct buffer *o
 	return err;
 }
 
+/* The same, or as datadir_write() makes it at first. */
+static bool is_file(const char *name, const char *wanted)
+{
+	size_t size = strlen(wanted);
+
+	return !strncmp(name, wanted, size) && (!name[size] || !strcmp(name + size, ".new"));
+}
+
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
@@ -369,7 +377,7 @@ enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADI
 
 	if (!list) return ERR_IO;
 	while (!err && (entry = readdir(list))) {
-		if (is_ours(entry->d_name) || (but && !strcmp(entry->d_name, but))) continue;
+		if (is_ours(entry->d_name) || (but && is_file(entry->d_name, but))) continue;
 		snprintf(stranger, DATADIR_NAME, "%.60s", entry->d_name);
 		err = ERR_EXISTS;
 	}

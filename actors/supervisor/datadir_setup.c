@@ -18,6 +18,11 @@
 
 enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000 };
 
+static void refuse_locked(const char *dir)
+{
+	log_fatal("locked", "data=\"%s\" reason=\"another stampede is at work on this directory\"", dir);
+}
+
 /* Waits a moment: a supervisor just killed may still hold its lock. */
 static enum err take_lock(const char *dir, int dir_fd, struct datadir_setup *home)
 {
@@ -29,7 +34,7 @@ static enum err take_lock(const char *dir, int dir_fd, struct datadir_setup *hom
 		traces_look(dir_fd, &home->traces);
 	}
 	if (err == ERR_LOCKED)
-		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
+		refuse_locked(dir);
 	else if (err)
 		log_fatal("lock_failed", "data=\"%s\" file=lock error=\"%s\"", dir, strerror(errno));
 	return err;
@@ -142,7 +147,7 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 
 	if (err) return err;
 	if ((err = datadir_lock_dir(datadir->fd, LOCK_WAIT_MS))) {
-		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
+		refuse_locked(dir);
 		datadir_close(datadir);
 		return err;
 	}
@@ -202,38 +207,33 @@ out:
 
 /* ---- first start ---- */
 
-/* Is every entry one that an interrupted creation leaves? */
-static enum err look_for_strangers(const char *dir, int dir_fd)
+/* Does it hold anything that an interrupted creation does not leave? That leaves the shards' directories empty: anything in one
+ * is data, or of an unfinished restore. Errors: ERR_EXISTS: `found` is the first such entry; ERR_IO. */
+static enum err look_for_contents(int dir_fd, char found[DATADIR_NAME])
 {
-	char     stranger[DATADIR_NAME];
-	enum err err = datadir_has_strangers(dir_fd, NULL, stranger);
+	static const char *const names[] = {"journal", "snapshots", "db"};
+	enum err                 err = datadir_has_strangers(dir_fd, NULL, found);
+	struct stat              st;
 
-	if (err == ERR_EXISTS && !strcmp(stranger, DATADIR_RESTORING))
+	_Static_assert((int)DATADIR_NAME >= (int)DATADIR_PATH, "a path has no place");
+	for (uint32_t i = 0; !err && i < SHARDS_MAX * 3; i++) {
+		datadir_shard_path(i / 3, names[i % 3], found);
+		if (!fstatat(dir_fd, found, &st, 0)) err = ERR_EXISTS;
+	}
+	return err;
+}
+
+static enum err refuse_contents(const char *dir, const char *found, enum err err)
+{
+	if (err == ERR_EXISTS && !strncmp(found, DATADIR_RESTORING, strlen(DATADIR_RESTORING)))
 		log_fatal("bad_data_directory",
 		          "data=\"%s\" reason=\"an unfinished restore: run restore again\"", dir);
 	else if (err == ERR_EXISTS)
 		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
-		          stranger);
-	else if (err)
+		          found);
+	else
 		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
 	return err;
-}
-
-/* An interrupted creation leaves the shards' directories empty. Anything in one is data, or left by an unfinished restore. */
-static enum err look_for_data(const char *dir, int dir_fd)
-{
-	static const char *const names[] = {"journal", "snapshots", "db"};
-	char                     path[DATADIR_PATH];
-	struct stat              st;
-
-	for (uint32_t i = 0; i < SHARDS_MAX * 3; i++) {
-		datadir_shard_path(i / 3, names[i % 3], path);
-		if (fstatat(dir_fd, path, &st, 0) < 0) continue;
-		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
-		          path);
-		return ERR_EXISTS;
-	}
-	return OK;
 }
 
 /* An existing key is kept: it may be the only copy. */
@@ -285,11 +285,23 @@ static enum err make(const char *dir, int dir_fd, uint32_t shards)
 	return err;
 }
 
+/* Under the lock: makes what is missing. Another start may have created it all meanwhile. */
+static enum err complete(const char *dir, int dir_fd, uint32_t shards)
+{
+	struct stat identity;
+	char        found[DATADIR_NAME];
+	enum err    err;
+
+	if (!fstatat(dir_fd, "identity", &identity, 0)) return OK;
+	if ((err = look_for_contents(dir_fd, found))) return refuse_contents(dir, found, err);
+	return make(dir, dir_fd, shards);
+}
+
 enum err datadir_setup_create(const char *dir, uint32_t shards, struct datadir_setup *home)
 {
-	int         dir_fd = -1;
-	enum err    err;
-	struct stat identity;
+	int      dir_fd = -1;
+	char     found[DATADIR_NAME];
+	enum err err;
 
 	*home = (struct datadir_setup){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
 	home->traces.dir = mkdir(dir, 0700) == 0;
@@ -299,10 +311,12 @@ enum err datadir_setup_create(const char *dir, uint32_t shards, struct datadir_s
 		err = ERR_IO;
 		goto out;
 	}
-	if ((err = look_for_strangers(dir, dir_fd)) || (err = look_for_data(dir, dir_fd))) goto out;
-	if ((err = take_lock(dir, dir_fd, home))) goto out;
-	/* Another first start may have created it while we waited for the lock. */
-	if (fstatat(dir_fd, "identity", &identity, 0) < 0 && (err = make(dir, dir_fd, shards))) goto out;
+	/* A foreign directory gets no lock. Another start or a restore takes the lock before it makes anything else. */
+	if ((err = look_for_contents(dir_fd, found)) && faccessat(dir_fd, "lock", F_OK, 0)) {
+		err = refuse_contents(dir, found, err);
+		goto out;
+	}
+	if ((err = take_lock(dir, dir_fd, home)) || (err = complete(dir, dir_fd, shards))) goto out;
 	err = open_identity(dir, &home->datadir);
 out:
 	if (err) undo(home, dir, dir_fd);

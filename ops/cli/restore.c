@@ -144,41 +144,69 @@ static enum outcome refuse_target(struct restoring *self, const char *holds)
 	return cli_fail(self->cli, ERR_EXISTS, message);
 }
 
-/* May this directory become one? The rest of an interrupted restore may; one that was ever served may not. */
-static enum outcome look_at_target(struct restoring *self)
+/* May this directory become one? The rest of an interrupted restore may; one that was ever served may not. Errors: ERR_EXISTS:
+ * `found` is why not; ERR_IO. */
+static enum err look_for_contents(int fd, char found[DATADIR_NAME])
 {
 	static const char *const names[] = {"journal", "db", "trust"};
-	char                     path[DATADIR_PATH], stranger[DATADIR_NAME];
-	enum err                 err;
-	int                      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum outcome             outcome = DONE;
+	enum err                 err = datadir_has_strangers(fd, DATADIR_RESTORING, found);
+
+	for (uint32_t i = 0; !err && i < SHARDS_MAX * 3; i++) {
+		datadir_shard_path(i / 3, names[i % 3], found);
+		if (!faccessat(fd, found, F_OK, 0)) err = ERR_EXISTS;
+	}
+	return err;
+}
+
+static enum outcome judge_contents(struct restoring *self, int fd)
+{
+	char     found[DATADIR_NAME];
+	enum err err = look_for_contents(fd, found);
+
+	if (err == ERR_EXISTS) return refuse_target(self, found);
+	return err ? cli_fail_at(self->cli, "Cannot read", self->cli->data) : DONE;
+}
+
+static enum outcome lock_target(struct restoring *self, int fd, int *lock_fd)
+{
+	char     message[256];
+	enum err err = datadir_lock(fd, "lock", 0, lock_fd);
+
+	if (!err) return DONE;
+	snprintf(message, sizeof message,
+	         err == ERR_LOCKED ? "Another stampede is at work on the data directory `%.150s`."
+	                           : "The data directory `%.150s` cannot be locked.",
+	         self->cli->data);
+	return cli_fail(self->cli, err, message);
+}
+
+/* Another restore or a start takes the lock before it makes anything else: contents beside a lock are judged under it. */
+static enum outcome look_at_target(struct restoring *self)
+{
+	char         found[DATADIR_NAME];
+	int          lock_fd = -1, fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum outcome outcome = DONE;
 
 	if (fd < 0 && errno == ENOENT) return DONE;
 	if (fd < 0) return cli_fail_at(self->cli, "Cannot open", self->cli->data);
-	err = datadir_has_strangers(fd, DATADIR_RESTORING, stranger);
-	if (err)
-		outcome = err == ERR_EXISTS ? refuse_target(self, stranger)
-		                            : cli_fail_at(self->cli, "Cannot read", self->cli->data);
-	for (uint32_t i = 0; outcome == DONE && i < SHARDS_MAX * 3; i++) {
-		datadir_shard_path(i / 3, names[i % 3], path);
-		if (!faccessat(fd, path, F_OK, 0)) outcome = refuse_target(self, path);
-	}
+	if (look_for_contents(fd, found) && !faccessat(fd, "lock", F_OK, 0))
+		outcome = lock_target(self, fd, &lock_fd);
+	if (outcome == DONE) outcome = judge_contents(self, fd);
+	if (lock_fd >= 0) close(lock_fd);
 	close(fd);
 	return outcome;
 }
 
 static enum outcome take_target(struct restoring *self)
 {
-	const char *data = self->cli->data;
-	enum err    err;
+	const char  *data = self->cli->data;
+	enum outcome outcome;
 
 	if (mkdir(data, 0700) && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", data);
 	self->dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->dir_fd < 0) return cli_fail_at(self->cli, "Cannot open", data);
-	if ((err = datadir_lock(self->dir_fd, "lock", 0, &self->lock_fd)))
-		return cli_fail(self->cli, err,
-		                err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
-	return look_at_target(self); /* again, now under the lock */
+	outcome = lock_target(self, self->dir_fd, &self->lock_fd);
+	return outcome == DONE ? judge_contents(self, self->dir_fd) : outcome;
 }
 
 static enum outcome furnish(struct restoring *self)

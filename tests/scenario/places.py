@@ -2,9 +2,12 @@
 
 The formats are implemented from store/format.md; no code of the program is used.
 """
+import contextlib
+import fcntl
 import hashlib
 import re
 import stat
+import struct
 import subprocess
 
 from harness import wait_for
@@ -13,7 +16,16 @@ from patience import PATIENCE
 BLOCK = 4096
 PIECE = 1 << 18
 ZEROS = bytes(PIECE)
+F_OFD_SETLK = 37
 NO_DATA = ("lock", "run", "lock.mdb")  # locks and sockets, which a directory may or may not have
+
+
+@contextlib.contextmanager
+def locked(path):
+    """Holds the lock of a file as a process of the program does."""
+    with open(path, "w") as held:
+        fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        yield
 
 
 def crc32c(data, crc=0):

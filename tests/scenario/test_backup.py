@@ -439,11 +439,12 @@ def test_an_interrupted_restore_is_not_served_and_can_be_repeated(backup, new_se
     assert service.cli("verify")["ok"]
 
 
-def test_a_restore_interrupted_before_its_first_shard_is_not_served(backup, new_service):
+@pytest.mark.parametrize("name", ["restoring", "restoring.new"])
+def test_a_restore_interrupted_before_its_first_shard_is_not_served(backup, new_service, name):
     service = new_service(start=False)
     service.expect_log("an unfinished restore: run restore again")
     service.data.mkdir()
-    (service.data / "restoring").write_text("\n")
+    (service.data / name).write_text("\n")
     (service.data / "master.key").write_bytes((backup / "master.key").read_bytes())
     (service.data / "shards/0").mkdir(parents=True)
     service.start(wait=False)
