@@ -74,6 +74,23 @@ static bool is_end(void)
 	return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
+/* Clients refuse a longer list in a handshake, where each certificate comes with its size and that of its extensions. */
+static enum err judge_size(SSL_CTX *tls, char why[TLS_WHY])
+{
+	enum { LIST_BYTES = 4, EACH_BYTES = 5 };
+	STACK_OF(X509) *chain = NULL;
+	unsigned count = 1;
+	size_t   bytes = LIST_BYTES + EACH_BYTES + (size_t)i2d_X509(SSL_CTX_get0_certificate(tls), NULL);
+
+	(void)SSL_CTX_get0_chain_certs(tls, &chain);
+	for (X509 *one; (one = sk_X509_value(chain, (int)count - 1)); count++)
+		bytes += EACH_BYTES + (size_t)i2d_X509(one, NULL);
+	if (bytes <= SSL_MAX_CERT_LIST_DEFAULT) return OK;
+	snprintf(why, TLS_WHY, "has a chain of %u certificates, %zu bytes: clients take at most %d", count,
+	         bytes, SSL_MAX_CERT_LIST_DEFAULT);
+	return ERR_BAD_OPTION;
+}
+
 enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 {
 	BIO  *bio = open_text(pem);
@@ -89,7 +106,7 @@ enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 	BIO_free(bio);
 	if (!good) return refuse(why, pem, "CERTIFICATE-----", "holds no PEM certificate");
 	ERR_clear_error();
-	return OK;
+	return judge_size(tls, why);
 }
 
 enum err tls_take_key(SSL_CTX *tls, struct span pem, char why[TLS_WHY])

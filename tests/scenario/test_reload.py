@@ -111,6 +111,10 @@ def test_a_handshake_after_the_reload_of_its_certificate(configured):
             assert receive_answer(wrapped)[0].status == 401
 
 
+def lengthen(own, count):
+    own.cert.write_text(own.cert.read_text() * count)
+
+
 def on_curve(own, curve):
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", f"ec_paramgen_curve:{curve}", "-nodes", "-days", "30", "-subj", "/CN=first",
             "-keyout", own.key, "-out", own.cert)
@@ -128,6 +132,7 @@ BAD_PAIRS = {
     "another's key": (lambda own: openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", own.key), "--tls-key"),
     "an endless file": (lambda own: (own.cert.unlink(), own.cert.symlink_to("/dev/zero")), "--tls-cert"),
     "one that has expired": (lambda own: own.renew("late", -1), "has expired"),
+    "a chain that no client takes": (lambda own: lengthen(own, 400), "has a chain of 400 certificates, "),
     "a key on a curve that TLS does not use": (lambda own: on_curve(own, "secp256k1"), "no client can connect"),
     "a key on another such curve": (lambda own: on_curve(own, "brainpoolP256r1"), "no client can connect"),
 }
