@@ -7,6 +7,7 @@
 #include "actors/rt/options.h"
 #include "actors/rt/log.h"
 #include "actors/rt/named_file.h"
+#include "actors/rt/option_url.h"
 #include "actors/rt/options_inside.h"
 #include "schemas/date.h"
 #include "schemas/limits.h"
@@ -22,7 +23,6 @@
 enum { CONFIG_BYTES_MAX = 1 << 20 };
 
 static bool is_host_port(const char *value);
-static bool is_url(const char *value);
 static bool is_cidr(const char *value);
 
 #define ENDPOINT  .is_valid = is_host_port, .form = "HOST:PORT with a port up to 65535", .value = "HOST:PORT"
@@ -52,12 +52,12 @@ const struct row option_rows[] = {
     {"--admin", TEXT, AT(admin), ENDPOINT,
      .about = "address of /healthz, /readyz and /metrics; port 0: any free port",
      .note = "This listener has no authentication. Keep it on a private address."},
-    {"--public-url", TEXT, AT(public_url), .is_valid = is_url, .form = "http(s)://HOST[/PATH]",
+    {"--public-url", TEXT, AT(public_url), .is_valid = option_is_url, .form = "http(s)://HOST[/PATH]",
      .cuts_slash = true, .value = "URL", .example = "https://passes.example",
      .about = "first part of download links", .unset = "http://LISTEN; https://LISTEN with --tls-cert"},
     {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX, .value = "N",
      .example = "4", .about = "threads of the http process", .unset = "half the processor cores, 1 to 8"},
-    {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .reloadable = true, .is_valid = is_url,
+    {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .reloadable = true, .is_valid = option_is_url,
      .form = "http(s)://HOST[:PORT]", .value = "ORIGIN", .example = "https://app.example",
      .about = "origin of web pages that may call the interface; up to 32 times", .unset = "none"},
     {"--max-body", NUMBER_I64, AT(max_body_bytes), .reloadable = true, .min = 0, .max = INT64_MAX,
@@ -107,13 +107,14 @@ const struct row option_rows[] = {
     {"--wallet-apns", TEXT, AT(wallet_apns), ENDPOINT,
      .about = "service that pushes changes of passes to Apple's wallet; for tests",
      .note = "Its certificate must be valid for HOST, and its address is judged as those of webhooks are."},
-    {"--wallet-google", TEXT, AT(wallet_google), .is_valid = is_url, .form = "http(s)://HOST[:PORT]",
+    {"--wallet-google", TEXT, AT(wallet_google), .is_valid = option_is_url, .form = "http(s)://HOST[:PORT]",
      .cuts_slash = true, .value = "URL",
      .about = "service in place of Google's, for tokens and calls of its wallet; for tests",
      .unset = "Google's own hosts", .example = "https://google.example:9000",
      .note = "Its address is judged as those of webhooks are. An http URL needs --egress-allow-private."},
-    {"--wallet-google-keys", TEXT, AT(wallet_google_keys), .is_valid = is_url, .form = "http(s)://HOST/PATH",
-     .value = "URL", .about = "where the keys are by which Google signs what it says of passes; for tests"},
+    {"--wallet-google-keys", TEXT, AT(wallet_google_keys), .is_valid = option_is_url,
+     .form = "http(s)://HOST/PATH", .value = "URL",
+     .about = "where the keys are by which Google signs what it says of passes; for tests"},
     {"--wallet-bulk-rate", NUMBER_U32, AT(wallet_bulk_rate), .min = 1, .max = 100000, .value = "N",
      .about = "passes a second of each shard whose phones are notified after a change of many, such as of a "
               "template",
@@ -223,8 +224,10 @@ static void cut_slashes(char *value)
 
 static enum err set_text(struct reading *reading, const struct row *row, const char *value)
 {
-	unsigned *count;
+	const char *fault = row->is_valid == option_is_url ? option_url_settle((char *)value) : NULL;
+	unsigned   *count;
 
+	if (fault) return refuse(reading, row->name, fault);
 	if (row->cuts_slash) cut_slashes((char *)value);
 	if (!*value) return refuse(reading, row->name, "wants a value");
 	if (row->is_valid && !row->is_valid(value)) {
@@ -472,15 +475,6 @@ static bool is_host_port(const char *value)
 	uint16_t port;
 
 	return host_port_read(value, host, &port);
-}
-
-static bool is_url(const char *value)
-{
-	const char *host = strstr(value, "://");
-
-	if (!host || (strncmp(value, "http://", 7) && strncmp(value, "https://", 8))) return false;
-	host += 3;
-	return *host && *host != '/' && host[strlen(host) - 1] != '/' && !strpbrk(host, " \t\"<>?#");
 }
 
 static bool is_cidr(const char *value)

@@ -224,23 +224,6 @@ Test(options, of_a_file_may_have_a_byte_order_mark_and_crlf)
 	unlink(path);
 }
 
-Test(options, remove_the_final_slash_of_a_public_url)
-{
-	static const struct {
-		const char *text, *want;
-	} cases[] = {{"https://x", "https://x"},
-	             {"https://x/", "https://x"},
-	             {"https://x//", "https://x"},
-	             {"http://x:8080/a/b/", "http://x:8080/a/b"}};
-
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char word[64];
-		snprintf(word, sizeof word, "--public-url=%s", cases[i].text);
-		cr_assert_eq(READ("--data", "d", word), OK, "%s", why);
-		cr_expect_str_eq(options.public_url, cases[i].want);
-	}
-}
-
 /* The reference page and the sample file print them. */
 Test(options, have_an_example_or_a_default_that_is_valid)
 {
