@@ -41,10 +41,7 @@ static int serve(int argc, char **argv)
 	char           why[OPTION_WHY] = "an option of its children's is given";
 	int            status = 2;
 
-	if (wants_help(argc, argv)) {
-		cli_help(stdout, "serve", NULL);
-		return 0;
-	}
+	if (wants_help(argc, argv)) return cli_print_help("serve", NULL);
 	if (options_read(argc, argv, &options, why) || options_fit(&options, why) || has_internal(&options)) {
 		cli_help(stderr, "serve", NULL);
 		fprintf(stderr, "stampede: %s\n", why); /* last, where it is seen */

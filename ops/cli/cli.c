@@ -372,6 +372,17 @@ static void print_failure(const struct cli *cli)
 	buffer_free(&text);
 }
 
+int cli_print_help(const char *noun, const char *verb)
+{
+	struct cli cli = {.err = OK};
+
+	cli_help(stdout, noun, verb);
+	if (!fflush(stdout) && !ferror(stdout)) return DONE;
+	cli_fail(&cli, ERR_IO, CLI_NOT_WRITTEN);
+	print_failure(&cli);
+	return FAILED;
+}
+
 static enum outcome print_result(struct cli *cli)
 {
 	if (!cli->out.size && !cli->out.failed) return DONE; /* it has printed its output itself */
@@ -433,14 +444,10 @@ static enum outcome help(int argc, char **argv)
 	int                words;
 	const struct verb *verb = argc > 1 ? find(argc, argv, &words) : NULL;
 
-	if (argc == 0) {
-		cli_help(stdout, NULL, NULL);
-		return DONE;
-	}
+	if (argc == 0) return (enum outcome)cli_print_help(NULL, NULL);
 	bool is_first = argc == 2 && is_first_word(argv[0], argv[1]);
 	if (!is_noun(argv[0]) || (argc > 1 && !verb && !is_first)) return misuse(argc, argv);
-	cli_help(stdout, argv[0], is_first ? argv[1] : verb ? verb->verb : NULL);
-	return DONE;
+	return (enum outcome)cli_print_help(argv[0], is_first ? argv[1] : verb ? verb->verb : NULL);
 }
 
 static enum outcome choose(int argc, char **argv)

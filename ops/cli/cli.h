@@ -13,6 +13,8 @@ int cli_main(int argc, char **argv);
 
 /* Prints help: on one command, on all of a noun (`verb` NULL), or on everything (`noun` NULL). */
 void cli_help(FILE *to, const char *noun, const char *verb);
+/* The same to standard output, as the answer. Returns the exit status: 1, with the failure on stderr, if it cannot be written. */
+int cli_print_help(const char *noun, const char *verb);
 
 /* The commands of the help, by number: the words of each, its usage text and its example's arguments. False: there are no
  * more. For a test. */
@@ -62,6 +64,7 @@ enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, se
 
 /* Writes JSON, or lines with it, so that no character in it acts on a terminal. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err cli_write(FILE *to, struct span text);
+#define CLI_NOT_WRITTEN "The answer cannot be written to standard output."
 /* Prints what `out` holds, and empties it. FAILED: with a sentence that says why. */
 must_check enum outcome cli_print(struct cli *cli);
 

@@ -88,7 +88,7 @@ enum outcome cli_print(struct cli *cli)
 
 	buffer_clear(&cli->out);
 	if (!err) return DONE;
-	return cli_fail(cli, err, err == ERR_IO ? "The answer cannot be written to standard output." : NULL);
+	return cli_fail(cli, err, err == ERR_IO ? CLI_NOT_WRITTEN : NULL);
 }
 
 bool cli_part_ok(struct cli *cli, const struct reply *reply)

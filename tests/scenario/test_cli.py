@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,17 @@ def test_help_and_version(service):
         assert arguments[0].strip("-") in done.stdout
     done = service.run("version", data=False)
     assert done.returncode == 0 and "0.1.0" in done.stdout
+
+
+@pytest.mark.parametrize("words", [
+    "help", "--help", "help account", "help pass import", "account --help", "account create --help", "wallet apple --help",
+    "serve --help", "version", "--version", "openapi", "status --json", "account list"])
+def test_an_answer_that_cannot_be_written_is_a_failure(service, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([service.program, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=60, env={**service.environment(), "STAMPEDE_DATA": str(service.data)})
+    error = json.loads(done.stderr)
+    assert (done.returncode, error["code"]) == (1, "IO") and "cannot be written to standard output" in error["message"], done
 
 
 def test_the_data_directory_may_come_from_the_environment(service):
