@@ -111,7 +111,7 @@ enum err datadir_look(const char *dir, struct datadir *datadir)
 	*datadir = (struct datadir){.fd = -1, .run_fd = -1};
 	datadir->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (datadir->fd < 0) {
-		err = errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
+		err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 		goto out;
 	}
 	err = read_identity(datadir->fd, &datadir->identity);

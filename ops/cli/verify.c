@@ -40,12 +40,12 @@ static void add_shard_fault(struct verifying *self, uint32_t shard, struct span 
 
 /* Directory ------------------------------------------------------------------------------------------------ */
 
-static void fail_missing(struct cli *cli)
+static void fail_to_open(struct cli *cli, enum err err)
 {
 	char text[REASON_TEXT];
 
-	reach_explain(cli->data, ERR_NOT_FOUND, text);
-	cli_fail(cli, ERR_NOT_FOUND, text);
+	reach_explain(cli->data, err, text);
+	cli_fail(cli, err, text);
 }
 
 static const char *cannot(const char *what, int cause, char text[VERSION_TEXT])
@@ -67,9 +67,9 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 
 	if (!fits)
 		add_fault(self, wrong);
-	else if (fd < 0 || (err == ERR_NOT_FOUND &&
-	                    (faccessat(fd, "shards", F_OK, 0) || !faccessat(fd, "manifest", F_OK, 0))))
-		fail_missing(self->cli);
+	else if ((fd < 0 && err) || (err == ERR_NOT_FOUND && (faccessat(fd, "shards", F_OK, 0) ||
+	                                                      !faccessat(fd, "manifest", F_OK, 0))))
+		fail_to_open(self->cli, err);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
 		                : err == ERR_UNSUPPORTED ? (datadir_refusal(self->cli->data, why), why)

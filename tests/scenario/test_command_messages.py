@@ -4,6 +4,9 @@ import json
 import os
 import re
 import signal
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from certificates import Authority, openssl
@@ -201,7 +204,7 @@ def test_a_directory_that_is_not_a_data_directory(service, tmp_path):
     for place, env, code, *words in [
         (tmp_path / "gone", None, "NOT_RUNNING", f"no data directory `{tmp_path}/gone`"),
         (tmp_path, None, "NOT_RUNNING", f"`{tmp_path}` is not the data directory", "identity"),
-        (tmp_path / "file", None, "NOT_RUNNING", "cannot be opened", "Not a directory"),
+        (tmp_path / "file", None, "IO", "cannot be opened", "Not a directory"),
         ("", None, "NOT_RUNNING", "name of the data directory is empty", "$STAMPEDE_DATA"),
         (None, unset, "NOT_RUNNING", "name of the data directory is empty"),
     ]:
@@ -211,6 +214,9 @@ def test_a_directory_that_is_not_a_data_directory(service, tmp_path):
             assert all(word in error["message"] for word in words), error
     done, error = run(service, "verify", data=tmp_path / "gone")
     assert error["code"] == "NOT_FOUND" and f"no data directory `{tmp_path}/gone`" in error["message"]
+    for command in ("verify", "adopt"):
+        _, error = run(service, command, data=tmp_path / "file")
+        assert error["code"] == "IO", error
     done, _ = run(service, "account", "list", env={key: value for key, value in service.environment().items()
                                                    if key != "STAMPEDE_DATA"})
     assert done.returncode == 2 and "No data directory is named" in done.stderr
@@ -221,6 +227,24 @@ def test_a_directory_that_may_not_be_read_or_is_damaged(service, tmp_path):
         (tmp_path / "identity").write_text(text)
         _, error = run(service, "account", "list", data=tmp_path)
         assert error["code"] == code and word in error["message"] and str(tmp_path) in error["message"], error
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may be another user for a moment")
+def test_a_directory_of_another_user(service):
+    """Its parent may be entered, and the directory itself is its owner's alone."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
+        data = Path(home) / "data"
+        data.mkdir(mode=0o700)
+        os.chmod(home, 0o755)
+        stranger = ["setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all"]
+        if subprocess.run([*stranger, service.program, "version"], capture_output=True, check=False).returncode:
+            pytest.skip("no other user can run the program here")
+        for command in (["verify"], ["status"], ["account", "list"], ["adopt"]):
+            done = subprocess.run([*stranger, service.program, *command, "--data", data], capture_output=True, text=True, check=False,
+                                  timeout=60, env=service.environment())
+            error = json.loads(done.stderr)
+            assert (done.returncode, error["code"]) == (1, "IO"), error
+            assert command == ["adopt"] or "Permission denied" in error["message"], error
 
 
 def test_a_service_that_is_stopped_silent_or_killed(new_service):
