@@ -317,11 +317,15 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 	return OK;
 }
 
-/* By its byte order mark, or else by its first character, a zero byte beside an ASCII one. */
-static bool is_utf16(const char *text, size_t size)
+/* A file with a zero byte: by its byte order mark, or else by its first character, a zero byte beside an ASCII one. */
+static const char *why_zero(const char *text, size_t size)
 {
-	return size >= 2 &&
-	       (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2) || !text[0] != !text[1]);
+	if (size >= 4 && (!memcmp(text, "\xff\xfe\0\0", 4) || !memcmp(text, "\0\0\xfe\xff", 4)))
+		return "the file is UTF-32; UTF-8 is wanted";
+	if (size >= 2 &&
+	    (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2) || !text[0] != !text[1]))
+		return "the file is UTF-16; UTF-8 is wanted";
+	return "the file holds a zero byte";
 }
 
 /* Reads the whole file and appends a NUL. */
@@ -342,10 +346,7 @@ static enum err load(struct reading *reading, const char *path, char **text)
 		         size == CONFIG_BYTES_MAX ? "too large" : named_file_error(errno));
 	if (fd >= 0) close(fd);
 	if (got != 0 || memchr(room, 0, size)) {
-		if (got == 0)
-			refuse(reading, "--config",
-			       is_utf16(room, size) ? "the file is UTF-16; UTF-8 is wanted"
-			                            : "the file holds a zero byte");
+		if (got == 0) refuse(reading, "--config", why_zero(room, size));
 		free(room);
 		return ERR_BAD_OPTION;
 	}

@@ -147,6 +147,8 @@ def test_additions_of_spreadsheets_are_ignored(shop, tmp_path):
 @pytest.mark.parametrize("name, content, says", [
     ("a.csv", "pass_id\tvisible.name\na\tAda\n".encode("utf-16"), "UTF-16"),
     ("a.csv", "pass_id,visible.name\na,Ada\n".encode("utf-16-le"), "UTF-16"),
+    ("a.csv", "pass_id\n".encode("utf-32"), "UTF-32"),
+    ("a.jsonl", b"\0\0\xfe\xff" + '{"pass_id":"a"}\n'.encode("utf-32-be"), "UTF-32"),
     ("a.csv", b"PK\3\4and more", ".xlsx"), ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
     ("a.csv", b"\x1f\x8b\x08\0", "gzip"), ("a.jsonl", b'[{"pass_id":"a"}]', "one JSON array"),
     ("a.jsonl", '{"pass_id":"a"}\n'.encode("utf-16"), "UTF-16")])

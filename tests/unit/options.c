@@ -342,7 +342,7 @@ Test(options, name_the_refused_option_of_a_file)
 	}
 }
 
-Test(options, a_configuration_in_utf16_is_named)
+Test(options, a_configuration_in_another_encoding_is_named)
 {
 	static const struct {
 		const char *text;
@@ -357,6 +357,8 @@ Test(options, a_configuration_in_utf16_is_named)
 	     6, "--config: the file is UTF-16; UTF-8 is wanted"},
 	    {"d\0=\0", 4, "--config: the file is UTF-16; UTF-8 is wanted"},
 	    {"\0d\0=", 4, "--config: the file is UTF-16; UTF-8 is wanted"},
+	    {"\xff\xfe\0\0d\0\0\0", 8, "--config: the file is UTF-32; UTF-8 is wanted"},
+	    {"\0\0\xfe\xff\0\0\0d", 8, "--config: the file is UTF-32; UTF-8 is wanted"},
 	    {"data\0=", 6, "--config: the file holds a zero byte"},
 	};
 

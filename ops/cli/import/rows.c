@@ -140,6 +140,8 @@ static const struct {
 	size_t      size;
 	const char *what;
 } strangers[] = {
+    {"\xff\xfe\0\0", 4, "The file is UTF-32 text: save it as UTF-8 (\"CSV UTF-8\")."},
+    {"\0\0\xfe\xff", 4, "The file is UTF-32 text: save it as UTF-8 (\"CSV UTF-8\")."},
     {"\xff\xfe", 2, "The file is UTF-16 text (\"Unicode text\"): save it as UTF-8 (\"CSV UTF-8\")."},
     {"\xfe\xff", 2, "The file is UTF-16 text (\"Unicode text\"): save it as UTF-8 (\"CSV UTF-8\")."},
     {"PK\3\4", 4, "The file is a spreadsheet (.xlsx or .ods) or an archive: export it as \"CSV UTF-8\"."},
