@@ -1,4 +1,6 @@
 #pragma once
+#include "schemas/limits.h"
+
 #include <stdint.h>
 
 /* The least that a host must provide; with less a start is refused. Units: bytes; files; descriptors. */
@@ -17,8 +19,12 @@
 /* Address space of a process: a shard's tables, those of a snapshot being made, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))
 
-/* Private memory of a process: a shard that has just started, and room for its first requests. */
-#define NEEDS_DATA_BYTES (UINT64_C(256) << 20)
+/* Private memory of a process, the largest of these. A shard that has just started, with room for its first requests; --memory
+ * comes on top. http with answers and bodies at their bounds: each byte of a body may be there three times, as it came, as text
+ * of its values, and as part of a message. A thread of http has its stack, and the values of one body. */
+#define NEEDS_SHARD_DATA_BYTES  (UINT64_C(256) << 20)
+#define NEEDS_HTTP_DATA_BYTES   ((UINT64_C(64) << 20) + UINT64_C(3) * BODIES_BYTES_MAX + ANSWERS_BYTES_MAX)
+#define NEEDS_THREAD_DATA_BYTES (UINT64_C(56) << 20)
 
 /* One file: a shard's tables with what is reserved ahead for them, or a segment, which is smaller. */
 #define NEEDS_FILE_BYTES (UINT64_C(64) << 20)

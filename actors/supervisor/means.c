@@ -66,8 +66,6 @@ enum err means_of_process(void)
 	     "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit"},
 	    {RLIMIT_AS, NEEDS_ADDRESSES, "RLIMIT_AS",
 	     "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of the unit"},
-	    {RLIMIT_DATA, NEEDS_DATA_BYTES, "RLIMIT_DATA",
-	     "a process may use too little memory: raise ulimit -d, in KiB, or LimitDATA= of the unit"},
 	    {RLIMIT_FSIZE, NEEDS_FILE_BYTES, "RLIMIT_FSIZE",
 	     "a file may be too small: raise ulimit -f, in KiB, or LimitFSIZE= of the unit"},
 	};
@@ -76,6 +74,19 @@ enum err means_of_process(void)
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
 	return err;
+}
+
+enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)
+{
+	uint64_t http = NEEDS_HTTP_DATA_BYTES + http_threads * NEEDS_THREAD_DATA_BYTES;
+	uint64_t shard = NEEDS_SHARD_DATA_BYTES + shard_memory_bytes;
+
+	return raise_limit(RLIMIT_DATA, "RLIMIT_DATA", http > shard ? http : shard,
+	                   http > shard
+	                       ? "the http process may use too little memory: raise ulimit -d, in KiB, or "
+	                         "LimitDATA= of the unit, or lower --http-threads"
+	                       : "a shard may use too little memory: raise ulimit -d, in KiB, or "
+	                         "LimitDATA= of the unit, or lower --memory");
 }
 
 /* Threads of a trial wait for the lock, and end when they have it. */

@@ -83,9 +83,10 @@ static enum err check_access_log(const char *path)
 static enum err settle(struct supervisor *self)
 {
 	struct options *options = &self->options;
-	uint32_t shards = options->shards ? options->shards : policy_shards(sysconf(_SC_NPROCESSORS_ONLN));
-	uint32_t threads = options->http_threads ? options->http_threads : shards;
-	enum err err, opened;
+	uint32_t        by_cores = policy_shards(sysconf(_SC_NPROCESSORS_ONLN));
+	uint32_t        shards = options->shards ? options->shards : by_cores;
+	uint32_t        threads = options->http_threads ? options->http_threads : by_cores;
+	enum err        err, opened;
 
 	if ((err = means_of_process()) ||
 	    (err = reload_open(&self->reload, options, &self->files, time_wall())) ||
@@ -95,7 +96,10 @@ static enum err settle(struct supervisor *self)
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
 	if (!opened) shards = options->shards;
-	if ((err = settle_memory(options, shards)) || (err = means_of_tasks(shards, threads))) return err;
+	if ((err = settle_memory(options, shards)) ||
+	    (err = means_of_memory(threads, (uint64_t)options->memory_bytes)) ||
+	    (err = means_of_tasks(shards, threads)))
+		return err;
 	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
 	    (err = listen_open("--admin", options->admin, &self->admin_fd, self->admin)))
 		return err;

@@ -2,9 +2,12 @@
 accepted."""
 import json
 import os
+import re
 import selectors
 import signal
 import socket
+import subprocess
+import threading
 import time
 from base64 import b32encode
 from contextlib import ExitStack, closing
@@ -190,3 +193,38 @@ def test_a_pipelined_request_does_not_end_the_count_of_a_body(own):
     finally:
         os.kill(shard, signal.SIGCONT)
     wait_for(lambda: held(own.service) == 0, 10, "the memory of the bodies to be released")
+
+
+@pytest.mark.plain  # the sanitizers take memory of their own
+def test_the_least_memory_suffices_for_bodies_of_many_values(new_service):
+    """Every thread reads one while others arrive. The start names the least memory that it accepts."""
+    service = new_service(start=False, shards=1, options=["--http-threads", "8", "--memory", str(64 * MIB)])
+    command = [str(word) for word in service.command()]
+    done = subprocess.run(["prlimit", f"--data={64 * MIB}", *command], capture_output=True, text=True, check=False, timeout=60,
+                          env=service.environment())
+    needed = int(re.search(r"limit=RLIMIT_DATA needed=([0-9]+) ", done.stderr)[1])
+    service.start(command=["prlimit", f"--data={needed}", *command])
+    pid, shops = service.pid_of("http"), [Shop(service, ()) for _ in range(10)]
+    values = ",".join(['"' + "x" * 26 + '"'] * 520_000)
+    body = f'{{"pass_id":"x","hidden":{{"a":[{values}]}}}}'.encode()
+
+    def post(shop):
+        for _ in range(2):
+            with closing(connect(service.http)) as connection:
+                connection.settimeout(60 * PATIENCE)
+                try:
+                    connection.sendall(head(shop.key, "POST /v1/passes HTTP/1.1", f"Content-Length: {len(body)}") + body)
+                    statuses.append(receive_answer(connection)[0].status)
+                except (BrokenPipeError, ConnectionResetError):
+                    statuses.append(None)  # refused while it was sent
+
+    statuses = []
+    posts = [threading.Thread(target=post, args=(shop,)) for shop in shops for _ in range(2)]
+    for each in posts:
+        each.start()
+    for each in posts:
+        each.join()
+    assert len(statuses) == 2 * len(posts) and 413 in statuses and set(statuses) <= {413, 503, None}, statuses
+    assert service.pid_of("http") == pid
+    for shop in shops:
+        shop.close()

@@ -25,6 +25,7 @@ from shop import Shop
 
 SHARDS = 2
 DESCRIPTORS = 256
+HTTP_MIB, THREAD_MIB = 704, 56  # memory of http and of each of its threads
 NOBODY = 65534
 
 
@@ -171,16 +172,28 @@ def test_too_little_address_space(place):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("name,needed,advice", [("RLIMIT_DATA", 256 << 20, "raise ulimit -d"), ("RLIMIT_FSIZE", 64 << 20, "raise ulimit -f")])
-def test_too_little_memory_or_too_small_files(place, name, needed, advice):
-    line = refused(place, limits={getattr(resource, name): (needed - 4096, needed - 4096)})
-    assert f"limit={name} needed={needed} allowed={needed - 4096} " in line and advice in line
+def test_too_small_files(place):
+    needed = 64 * MIB
+    line = refused(place, limits={resource.RLIMIT_FSIZE: (needed - 4096, needed - 4096)})
+    assert f"limit=RLIMIT_FSIZE needed={needed} allowed={needed - 4096} " in line and "raise ulimit -f" in line
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("threads, memory, needed, advice", [
+    (1, 64 * MIB, (HTTP_MIB + THREAD_MIB) * MIB, "or lower --http-threads"),
+    (8, 64 * MIB, (HTTP_MIB + 8 * THREAD_MIB) * MIB, "or lower --http-threads"), (1, 1024 * MIB, 1280 * MIB, "or lower --memory")])
+def test_too_little_memory(place, threads, memory, needed, advice):
+    """The process that needs most decides: http with its bodies and answers, or a shard with its passes."""
+    command = with_options(place, "--http-threads", threads, "--memory", memory)
+    line = refused(place, command, limits={resource.RLIMIT_DATA: (needed - 4096, needed - 4096)})
+    assert f"limit=RLIMIT_DATA needed={needed} allowed={needed - 4096} " in line and "raise ulimit -d" in line and advice in line
 
 
 @pytest.mark.plain
 def test_the_least_memory_and_file_size_suffice(new_service):
-    service = new_service(start=False)
-    service.start(command=["bash", "-c", f'ulimit -d {256 << 10} -f {64 << 10}; exec "$@"', "serve", *service.command()])
+    service = new_service(start=False, options=["--http-threads", "1", "--memory", str(64 * MIB)])
+    least = (HTTP_MIB + THREAD_MIB) << 10
+    service.start(command=["bash", "-c", f'ulimit -d {least} -f {64 << 10}; exec "$@"', "serve", *service.command()])
     assert service.cli("account", "list") == []
 
 
