@@ -27,11 +27,8 @@ class RawAnswer:
             assert error["request_id"] == self.headers["x-request-id"], self
 
 
-def take_answer(data, is_head=False):
-    """(answer, rest) of bytes that begin with a complete answer; None if it is incomplete."""
-    head, found, rest = data.partition(b"\r\n\r\n")
-    if not found:
-        return None
+def read_head(head, is_head=False):
+    """(status, headers, size of the body)."""
     first, *lines = head.decode("latin-1").split("\r\n")
     version, status, _ = first.split(" ", 2)
     assert version == "HTTP/1.1", first
@@ -41,10 +38,18 @@ def take_answer(data, is_head=False):
         assert name.lower() not in headers, f"{name} twice: {head}"
         headers[name.lower()] = value
     assert "transfer-encoding" not in headers, head
-    size = 0 if is_head or int(status) in (100, 204) else int(headers["content-length"])
+    return int(status), headers, 0 if is_head or int(status) in (100, 204) else int(headers["content-length"])
+
+
+def take_answer(data, is_head=False):
+    """(answer, rest) of bytes that begin with a complete answer; None if it is incomplete."""
+    head, found, rest = data.partition(b"\r\n\r\n")
+    if not found:
+        return None
+    status, headers, size = read_head(head, is_head)
     if len(rest) < size:
         return None
-    return RawAnswer(int(status), headers, rest[:size]), rest[size:]
+    return RawAnswer(status, headers, rest[:size]), rest[size:]
 
 
 def take_answers(data, is_head=False):
@@ -91,9 +96,14 @@ def talk(address, parts, seconds=10):
 
 
 def receive_answer(connection, data=b"", is_head=False):
-    """(answer, rest): waits for one complete answer."""
-    while not (taken := take_answer(data, is_head)):
+    """(answer, rest): waits for one complete answer. It copies each byte once: a client that is slow by itself is closed."""
+    data, wanted = bytearray(data), None
+    while wanted is None or len(data) < wanted:
+        end = data.find(b"\r\n\r\n") if wanted is None else -1
+        if end >= 0:
+            wanted = end + 4 + read_head(bytes(data[:end]), is_head)[2]
+            continue
         part = connection.recv(65536)
-        assert part, f"closed after {data!r}"
+        assert part, f"closed after {len(data)} bytes, {bytes(data[:1000])!r}"
         data += part
-    return taken
+    return take_answer(bytes(data), is_head)
