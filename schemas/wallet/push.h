@@ -29,9 +29,8 @@ enum { PROBE_PASS = UINT32_MAX };
 struct push_lease {
 	struct account_id account;
 	uint32_t          pass_number;
-	uint64_t
-	    head; /* ledger_head of the pass as it was leased; a newer one is pushed again. Of a class: its issuer */
-	uint32_t look;  /* likewise, of its template */
+	uint64_t head; /* ledger_head of the pass then; a newer one is pushed again. Of a class: its issuer */
+	uint32_t look; /* of its template, likewise */
 	uint64_t token; /* random: of this lease */
 	wall_us  since; /* service time of the oldest change that it is for */
 	mono_us  leased;

@@ -6,7 +6,7 @@ from metrics import look
 from page import path_of_link
 from phones import names_of
 from shop import Shop
-from wallets import ISSUER, Apple, google as service_account, put_google
+from wallets import ISSUER, Apple, google as service_account
 
 SAVE = "https://pay.google.com/gp/v/save/"
 
@@ -17,12 +17,13 @@ def key(tmp_path_factory):
 
 
 class AtGoogle:
-    def __init__(self, new_service, tmp_path, key, *more):
+    def __init__(self, new_service, tmp_path, key, *more, is_default=False):
         self.google = Google(tmp_path, key)
         self.service = new_service(shards=1, options=self.google.options("--test-clock", *more))
         self.shop = Shop(self.service, ("balance", "none"))
         self.client = self.service.client()
-        put_google(self.shop, service_account(tmp_path, key))
+        whose = "--default" if is_default else self.shop.account
+        self.service.cli("wallet", "google", "put", whose, "--service-account", service_account(tmp_path, key), "--issuer", ISSUER)
         if "--no-deliveries" not in more:
             self.classes_made(2)
         self.google.calls.clear()

@@ -1,8 +1,6 @@
 """Passes in Google's wallet, of an account whose issuer changes: a saved pass stays with the issuer at which it was saved."""
-from google import Google
 from harness import wait_for
 from saved import AtGoogle, at, key  # noqa: F401: fixtures
-from shop import Shop
 from wallets import ISSUER, google as service_account, put_google
 
 OTHER = "77"
@@ -68,12 +66,7 @@ def test_a_card_of_another_issuer_that_is_deleted_removes_nothing(at, tmp_path, 
 
 
 def test_a_pass_saved_with_the_default_stays_with_it(new_service, tmp_path, key):
-    google = Google(tmp_path, key)
-    service = new_service(shards=1, options=google.options("--test-clock"))
-    service.cli("wallet", "google", "put", "--default", "--service-account", service_account(tmp_path, key), "--issuer", ISSUER)
-    at = AtGoogle.__new__(AtGoogle)
-    at.google, at.service, at.shop = google, service, Shop(service, ("balance",))
-    at.client = service.client()
+    at = AtGoogle(new_service, tmp_path, key, is_default=True)
     saved = at.saved("ada")
     change_issuer(at, tmp_path, key)
     assert issuer_of(at, saved) == ISSUER

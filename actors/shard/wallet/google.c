@@ -38,9 +38,9 @@ enum err google_credential(struct request *request, struct account_id account, u
 	if (err) return err;
 	if (is_there) {
 		err = wallet_credential_of(request->view, account, WALLET_GOOGLE, row.issuer, credential);
-		bool works = !err && !credential->last_error.size && !credential->rest_s;
-		if (is_saved ? err != ERR_NOT_FOUND : works) return err;
 		if (err && err != ERR_NOT_FOUND) return err;
+		bool works = !err && !credential->last_error.size && !credential->rest_s;
+		if (!err && (is_saved || works)) return OK;
 	}
 	return wallet_credential_now(request->view, account, WALLET_GOOGLE, credential);
 }

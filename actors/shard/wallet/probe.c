@@ -82,8 +82,7 @@ static void pack_refusal(const char *why, msgpack_packer *pk)
 	MEMBER_ALWAYS(detail, STRING, why);
 }
 
-/* nil: not yet; false: the account has no such credential; true: the shard does not rehearse the account's, it is to be asked to begin
- * later. */
+/* nil: not yet; false: the account has no such credential; true: another account's rehearsal is under way, ask again to begin. */
 enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 {
 	bool                     is_google = arg_boolean(&request->args[ARG_WALLET_PROBE_google], false);

@@ -216,7 +216,7 @@ static void ask_token(struct access *access)
 	buffer_free(&body);
 }
 
-/* Takes the token of an answer. */
+/* Takes the token of an answer. False: it has none, and the one before stays. */
 static bool take_token(struct access *access, struct span text)
 {
 	struct arena       arena = {0};
@@ -231,14 +231,12 @@ static bool take_token(struct access *access, struct span text)
 	            json_integer(lives, &seconds) && seconds > 1;
 	for (size_t i = 0; good && i < token->text.size; i++)
 		good = token->text.at[i] > ' ' && token->text.at[i] < 0x7f; /* it goes into a header */
-	int size = good ? snprintf(access->token, sizeof access->token, "%.*s", (int)token->text.size,
-	                           (const char *)token->text.at)
-	                : 0;
+	good = good && token->text.size < TOKEN_BYTES_MAX;
+	if (good)
+		snprintf(access->token, sizeof access->token, "%.*s", (int)token->text.size,
+		         (const char *)token->text.at);
 	arena_free(&arena);
-	if (!good || size >= TOKEN_BYTES_MAX) {
-		access->token[0] = 0;
-		return false;
-	}
+	if (!good) return false;
 	if (seconds > TOKEN_LIVES_S) seconds = TOKEN_LIVES_S;
 	seconds = seconds > 2 * TOKEN_EARLY_S ? seconds - TOKEN_EARLY_S : seconds / 2;
 	access->tokens++;
