@@ -183,7 +183,11 @@ bool google_keys_are_some(struct span text, struct arena *arena)
 	struct json *roots = NULL;
 	if (json_parse(text, arena, &roots)) return false;
 	const struct json *keys = list_in(roots, "keys");
-	return keys && keys->child;
+	const struct json *root = keys ? keys->child : NULL;
+	for (unsigned i = 0; root && i < GOOGLE_ROOTS_MAX; i++, root = root->next)
+		if (span_is(text_in(root, "protocolVersion"), PROTOCOL) && text_in(root, "keyValue").size)
+			return true;
+	return false;
 }
 
 enum err google_callback_open(struct span body, const struct google_judge *judge, struct arena *arena,

@@ -209,7 +209,8 @@ class Connection:
         if not time.time() + 23 * 3600 < int(headers["apns-expiration"]) < time.time() + 25 * 3600:
             return 400, "BadExpirationDate"
         waiting = self.apns.answers[token]
-        return waiting.popleft() if waiting else self.apns.otherwise
+        answer = waiting.popleft() if waiting else self.apns.otherwise
+        return answer() if callable(answer) else answer
 
     def judge_bearer(self, bearer):
         self.apns.tokens.add(bearer)

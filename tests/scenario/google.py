@@ -52,7 +52,7 @@ class Google:
         self.place = Path(place)
         self.public = self.place / "service-account.pub"
         openssl("pkey", "-in", key, "-pubout", "-out", self.public)
-        self.things, self.calls, self.answers = {}, [], defaultdict(deque)  # answers: by (method, kind), statuses to come
+        self.things, self.calls, self.answers = {}, [], defaultdict(deque)  # answers: by (method, kind), statuses to come, or functions of them; None: as usual
         self.lives = 3599  # of a token, seconds
         self.tokens, self.refuses_tokens, self.notices = 0, False, defaultdict(int)
         self.assertions = []
@@ -144,7 +144,10 @@ class Google:
         name, _, verb = rest.partition("/")
         waiting = self.answers[method, kind + ("/" + verb if verb else "")]
         if waiting:
-            return waiting.popleft(), {}
+            answer = waiting.popleft()
+            answer = answer() if callable(answer) else answer
+            if answer:
+                return answer, {}
         if method == "GET":
             return (200, {"resources": []}) if kind == f"genericClass?maxResults=1&issuerId={ISSUER}" else (404, {})
         if method == "POST" and not name:

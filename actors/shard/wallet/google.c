@@ -39,10 +39,15 @@ enum err google_credential(struct request *request, struct account_id account, u
 	if (is_there) {
 		err = wallet_credential_of(request->view, account, WALLET_GOOGLE, row.issuer, credential);
 		if (err && err != ERR_NOT_FOUND) return err;
-		bool works = !err && !credential->last_error.size && !credential->rest_s;
+		bool works = !err && !credential->rest_s;
 		if (!err && (is_saved || works)) return OK;
 	}
 	return wallet_credential_now(request->view, account, WALLET_GOOGLE, credential);
+}
+
+wall_us google_real_time(const struct request *request)
+{
+	return (wall_us){request->now.v - atomic_load(&request->facts->clock_offset)};
 }
 
 enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
@@ -51,7 +56,8 @@ enum err google_update_at(struct request *request, struct account_id account, ui
 	struct wallet_google row = {.pass_number = pass_number};
 	enum err             err = find(request, account, &row);
 	bool                 is_there = !err && row.state && row.state != WALLET_GOOGLE_GONE;
-	at->v = !is_there ? INT64_MAX : row.quiet.v > request->now.v ? row.quiet.v : request->now.v;
+	bool                 waits = row.state != WALLET_GOOGLE_SAVED && row.quiet.v > request->now.v;
+	at->v = !is_there ? INT64_MAX : waits ? row.quiet.v : request->now.v;
 	return err;
 }
 

@@ -116,6 +116,9 @@ enum err on_WALLET_GOOGLE_CHECK(struct request *request, struct outcome *outcome
 
 /* WALLET_GOOGLE_EVENT --------------------------------------------------------------------------------------- */
 
+/* Google may not show an object yet that its own callback has just named. */
+enum { FRESH_S = 600 };
+
 /* A range read of its phones comes first. */
 static enum err del(struct request *request, const struct hot_at *pass, bool has_phones)
 {
@@ -150,6 +153,7 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 	row.callback_ms = ends_ms;
 	row.issuer = issuer;
 	if (saves) {
+		row.quiet.v = google_real_time(request).v + FRESH_S * US_PER_SEC;
 		err = google_pass_saved(request, &pass, &row);
 		/* An object that exists is not changed by another link: it gets what is true now. */
 		return err ? err : wallet_changes_due(request, &pass, WALLET_DUE_GOOGLE);

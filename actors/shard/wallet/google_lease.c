@@ -158,6 +158,8 @@ static enum err lease_job(struct request *request, struct google_batch *batch, s
 	                                     &lease.look, &changed);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if ((err = pack_job(request, batch, &lease, job))) return err;
+	work->issuer = job->row.issuer;
+	work->was_wanted = job->row.state == WALLET_GOOGLE_WANTED;
 	work_lease(request->work, work, lease.token, request->now, request->mono);
 	return OK;
 }

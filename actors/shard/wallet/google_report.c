@@ -7,19 +7,19 @@
 #include "schemas/wallet/google_job.h"
 #include "store/wallet_class.h"
 
-/* Google may not show an object yet that its own callback has just named. */
-enum { FRESH_S = 600, HOUR_S = 3600, ERASED_TRIES = 4 };
+enum { HOUR_S = 3600, ERASED_TRIES = 4 };
 _Static_assert(
     3 * (int)GOOGLE_JOBS_MAX + (int)PUSH_NOTES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
     "a report writes three rows for each pass, beside the accounts' tallies, and one for each complaint");
 
 struct settled {
 	const struct google_report *report;
-	struct wallet_due           due;
+	struct settled_work         work;
 	struct wallet_google        row;
 	struct hot_at               pass;
 	bool                        has_phones;
-	bool is_behind;  /* it, or the template of a class, has changed since the lease */
+	bool
+	     is_another; /* the row speaks of another object since the lease: of another issuer, or of one that is to be made */
 	bool is_deleted; /* the template of a class */
 };
 
@@ -36,7 +36,7 @@ static void note_message(const struct request *request, struct settled *settled)
 /* Google has no object of a pass that was offered, or does not take it: it is asked again later. */
 static enum err keep_quiet(struct request *request, struct settled *settled, int64_t seconds)
 {
-	enum err err = wallet_due_del(request->view, &settled->due);
+	enum err err = wallet_due_del(request->view, &settled->work.row);
 	if (err || settled->row.state == WALLET_GOOGLE_GONE) return err;
 	settled->row.quiet.v = request->now.v + seconds * US_PER_SEC;
 	return wallet_google_row_put(request->view, settled->pass.account, &settled->row);
@@ -47,12 +47,10 @@ static enum err settle_absent(struct request *request, struct settled *settled)
 {
 	if (settled->row.state == WALLET_GOOGLE_MADE) settled->row.state = WALLET_GOOGLE_OFFERED;
 	if (settled->row.state != WALLET_GOOGLE_SAVED) return keep_quiet(request, settled, 24 * HOUR_S);
-	int64_t real_ms = (request->now.v - atomic_load(&request->facts->clock_offset)) / (US_PER_SEC / 1000);
-	if (real_ms < settled->row.callback_ms + FRESH_S * INT64_C(1000))
-		return settle_again(request, &settled->due);
+	if (google_real_time(request).v < settled->row.quiet.v) return settle_again(request, &settled->work);
 	unsigned was = settled->row.state;
 	settled->row.state = WALLET_GOOGLE_GONE;
-	enum err err = wallet_due_del(request->view, &settled->due);
+	enum err err = wallet_due_del(request->view, &settled->work.row);
 	if (!err) err = google_row_change(request, &settled->pass, &settled->row, was);
 	bool begins = !settled->has_phones && settled->pass.now.flags & HOT_BY_WALLET;
 	return !err && begins ? phone_removal_begin(request, &settled->pass) : err;
@@ -83,14 +81,13 @@ static enum err settle_done(struct request *request, struct settled *settled)
 	if (is_saved && settled->report->users == GOOGLE_USERS_NONE) return settle_absent(request, settled);
 	if (!is_saved) err = note_offered(request, settled);
 	if (err) return err;
-	settled->due.tries = 0;
-	return settled->is_behind ? settle_renew(request, &settled->report->lease, &settled->due)
-	                          : wallet_due_del(request->view, &settled->due);
+	return settle_end(request, &settled->work);
 }
 
 static enum err settle_one(struct request *request, struct settled *settled)
 {
 	enum err err = OK;
+	if (settled->is_another) return wallet_due_put(request->view, &settled->work.row);
 	if (settled->report->message) {
 		note_message(request, settled);
 		err = wallet_google_row_put(request->view, settled->pass.account, &settled->row);
@@ -98,14 +95,15 @@ static enum err settle_one(struct request *request, struct settled *settled)
 	if (err) return err;
 	switch (settled->report->fate) {
 	case GOOGLE_DONE: return settle_done(request, settled);
-	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
-	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
+	case GOOGLE_AGAIN: return settle_again(request, &settled->work);
+	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->work.row);
 	case GOOGLE_ABSENT: return settle_absent(request, settled);
 	default:
 		/* No change comes that would begin again. */
-		if (settled->pass.now.status == PASS_DEACTIVATED) return settle_again(request, &settled->due);
-		return settled->row.state == WALLET_GOOGLE_SAVED
-		           ? wallet_due_del(request->view, &settled->due)
+		if (settled->pass.now.status == PASS_DEACTIVATED)
+			return settle_again(request, &settled->work);
+		return settled->row.state == WALLET_GOOGLE_SAVED || settled->work.is_behind
+		           ? settle_end(request, &settled->work)
 		           : keep_quiet(request, settled, HOUR_S);
 	}
 }
@@ -113,7 +111,7 @@ static enum err settle_one(struct request *request, struct settled *settled)
 /* Google has blanked the object of an erased pass, or has none: nothing is left to be known of it. */
 static enum err forget(struct request *request, struct settled *settled)
 {
-	enum err err = wallet_due_del(request->view, &settled->due);
+	enum err err = wallet_due_del(request->view, &settled->work.row);
 	return err ? err : wallet_google_row_del(request->view, settled->pass.account, settled->pass.number);
 }
 
@@ -132,43 +130,45 @@ static enum err settle_class(struct request *request, struct settled *settled)
 {
 	switch (settled->report->fate) {
 	case GOOGLE_DONE: break;
-	case GOOGLE_AGAIN: return settle_again(request, &settled->due);
-	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->due);
-	default: return wallet_due_del(request->view, &settled->due);
+	case GOOGLE_AGAIN: return settle_again(request, &settled->work);
+	case GOOGLE_HELD: return wallet_due_put(request->view, &settled->work.row);
+	default: return settle_end(request, &settled->work);
 	}
-	settled->due.tries = 0;
-	if (settled->is_behind) return settle_renew(request, &settled->report->lease, &settled->due);
-	enum err err = settled->is_deleted ? OK : note_class(request, settled);
-	return err ? err : wallet_due_del(request->view, &settled->due);
+	enum err err = settled->is_deleted || settled->work.is_behind ? OK : note_class(request, settled);
+	return err ? err : settle_end(request, &settled->work);
 }
 
 static enum err stage(struct request *request, struct settled *settled)
 {
 	enum google_fate fate = settled->report->fate;
-	if (settled->due.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
+	if (settled->work.row.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
 	if (!(settled->pass.now.flags & HOT_ERASED)) return settle_one(request, settled);
-	if (fate == GOOGLE_HELD) return wallet_due_put(request->view, &settled->due);
+	if (fate == GOOGLE_HELD) return wallet_due_put(request->view, &settled->work.row);
 	if (fate == GOOGLE_DONE || fate == GOOGLE_ABSENT) return forget(request, settled);
 	/* What Google has of the holder must go: it is tried without an end. */
-	if (settled->due.tries > ERASED_TRIES) settled->due.tries = ERASED_TRIES;
-	return settle_again(request, &settled->due);
+	if (settled->work.row.tries > ERASED_TRIES) settled->work.row.tries = ERASED_TRIES;
+	return settle_again(request, &settled->work);
 }
 
-/* Has the template of a class changed since its lease? A deleted one makes no class: its report changes nothing but its row. */
+/* Has the template of a class, or the issuer that makes it, changed since its lease? A deleted one makes no class: its report changes
+ * nothing but its row. */
 static enum err look_up_class(struct request *request, struct settled *settled)
 {
 	const struct push_lease *lease = &settled->report->lease;
 	const uint32_t           number = lease->pass_number;
 	const struct template *template;
-	struct account *account;
-	uint32_t        look = 0;
-	wall_us         changed;
-	enum err        err = account_cached(request->accounts, request->view, lease->account, &account);
+	struct account          *account;
+	struct wallet_credential now;
+	uint32_t                 look = 0;
+	wall_us                  changed;
+	enum err err = account_cached(request->accounts, request->view, lease->account, &account);
 	if (!err && (!number || number > account->templates->count)) err = ERR_NOT_FOUND;
 	if (!err) err = account_usable_template(account, request->view, number, &template);
 	if (!err) err = account_template_look(account, request->view, number, &look, &changed);
 	settled->is_deleted = err == ERR_NOT_FOUND;
-	settled->is_behind = !err && look > lease->look;
+	if (err) return settled->is_deleted ? OK : err;
+	err = wallet_credential_now(request->view, lease->account, WALLET_GOOGLE, &now);
+	settled->work.is_behind = look > lease->look || (!err && now.number != lease->head);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -181,10 +181,11 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	bool                      ok = settled->report->fate == GOOGLE_DONE;
 	const struct wallet_work *work = work_leased(request->work, WORK_GOOGLE, lease);
 	if (probe_end(&request->work->probes[WORK_GOOGLE], lease, ok) || !work) return OK;
-	settled->due = (struct wallet_due){
-	    .account = lease->account, .kind = work->kind, .number = lease->pass_number};
+	settled->work = (struct settled_work){
+	    .lease = lease,
+	    .row = {.account = lease->account, .kind = work->kind, .number = lease->pass_number}};
 	settled->row.pass_number = lease->pass_number;
-	enum err err = wallet_due_get(request->view, &settled->due);
+	enum err err = wallet_due_get(request->view, &settled->work.row);
 	if (!err && work->kind == WALLET_DUE_CLASS) {
 		*is_meant = true;
 		return look_up_class(request, settled);
@@ -196,7 +197,9 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	settled->has_phones = !err;
 	*is_meant = !err || err == ERR_NOT_FOUND;
 	if (!*is_meant) return err;
-	return ok ? settle_is_behind(request, lease, &settled->is_behind) : OK;
+	settled->is_another = settled->row.issuer != work->issuer ||
+	                      (settled->row.state == WALLET_GOOGLE_WANTED && !work->was_wanted);
+	return settle_is_behind(request, lease, &settled->work.is_behind);
 }
 
 enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)

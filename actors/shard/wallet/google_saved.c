@@ -20,7 +20,6 @@ enum err google_pass_saved(struct request *request, const struct hot_at *pass, s
 	bool     may = pass_may_be_put(&pass->now);
 	unsigned was = row->state;
 	row->state = WALLET_GOOGLE_SAVED;
-	row->quiet.v = 0;
 	if (!err) err = google_row_change(request, pass, row, was);
 	if (!err) err = phone_removal_cancel(request, pass);
 	return !err && may && pass->now.status != PASS_ACTIVE ? phone_pass_installed(request, pass) : err;
@@ -42,5 +41,6 @@ enum err on_WALLET_GOOGLE_SAVED(struct request *request, struct outcome *outcome
 	bool is_known = err || row.state == WALLET_GOOGLE_SAVED || row.state == WALLET_GOOGLE_GONE;
 	if (err && err != ERR_NOT_FOUND) return err;
 	err = wallet_due_del(request->view, &due);
+	row.quiet.v = 0; /* Google has shown it */
 	return err || is_known ? err : google_pass_saved(request, &pass, &row);
 }

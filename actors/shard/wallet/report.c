@@ -118,20 +118,18 @@ static enum err look_up_push(struct request *request, const uint8_t *bytes, stru
 	const struct push_report *report = &settled->report;
 	settled->is_behind = false;
 	if (!push_report_read(bytes, &settled->report)) return ERR_MALFORMED;
-	bool is_done = report->fate == PUSH_DONE && work_leased(request->work, WORK_APPLE, &report->lease);
-	return is_done ? settle_is_behind(request, &report->lease, &settled->is_behind) : OK;
+	if (!work_leased(request->work, WORK_APPLE, &report->lease)) return OK;
+	return settle_is_behind(request, &report->lease, &settled->is_behind);
 }
 
-static enum err settle_done(struct request *request, const struct settled_push *settled, wall_us left_until,
-                            struct wallet_due *row)
+static enum err settle_done(struct request *request, wall_us left_until, struct settled_work *work)
 {
-	int64_t late = request->now.v - row->since.v;
+	int64_t late = request->now.v - work->row.since.v;
 	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
-	row->tries = 0;
-	if (settled->is_behind) return settle_renew(request, &settled->report.lease, row);
-	if (!left_until.v) return wallet_due_del(request->view, row);
-	row->due = left_until; /* it keeps its age */
-	return wallet_due_put(request->view, row);
+	if (work->is_behind || !left_until.v) return settle_end(request, work);
+	work->row.tries = 0;
+	work->row.due = left_until; /* it keeps its age */
+	return wallet_due_put(request->view, &work->row);
 }
 
 /* A service that accepts a push to a phone which does not exist is not APNs. */
@@ -148,20 +146,23 @@ static enum err settle(struct request *request, const struct settled_push *settl
 {
 	const enum push_fate     fate = settled->report.fate;
 	const struct push_lease *lease = &settled->report.lease;
-	struct wallet_due        row = {
-	           .account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number};
+	struct settled_work      ends = {
+	         .lease = lease,
+	         .row = {.account = lease->account, .kind = WALLET_DUE_PUSH, .number = lease->pass_number},
+	         .is_behind = settled->is_behind};
 	if (end_probe(request, lease, fate)) return OK;
 	const struct wallet_work *work = work_leased(request->work, WORK_APPLE, lease);
 	if (!work) return OK;
-	enum err err = wallet_due_get(request->view, &row);
+	enum err err = wallet_due_get(request->view, &ends.row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	count(request, fate, 1);
 	switch (fate) {
-	case PUSH_DONE: return settle_done(request, settled, work->left_until, &row);
-	case PUSH_AGAIN: return settle_again(request, &row);
+	case PUSH_DONE: return settle_done(request, work->left_until, &ends);
+	case PUSH_AGAIN: return settle_again(request, &ends);
 	case PUSH_HELD:
-		return wallet_due_put(request->view, &row); /* the next lease finds the credential's rest */
-	default: return wallet_due_del(request->view, &row);
+		return wallet_due_put(request->view,
+		                      &ends.row); /* the next lease finds the credential's rest */
+	default: return settle_end(request, &ends);
 	}
 }
 

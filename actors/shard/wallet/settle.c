@@ -23,19 +23,21 @@ enum err settle_is_behind(struct request *request, const struct push_lease *leas
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-enum err settle_renew(struct request *request, const struct push_lease *lease, struct wallet_due *row)
+enum err settle_end(struct request *request, struct settled_work *work)
 {
-	row->due = request->now;
-	row->since.v = request->now.v - mono_since(request->mono, lease->leased).v;
-	return wallet_due_put(request->view, row);
+	if (!work->is_behind) return wallet_due_del(request->view, &work->row);
+	work->row.tries = 0;
+	work->row.due = request->now;
+	work->row.since.v = request->now.v - mono_since(request->mono, work->lease->leased).v;
+	return wallet_due_put(request->view, &work->row);
 }
 
-enum err settle_again(struct request *request, struct wallet_due *row)
+enum err settle_again(struct request *request, struct settled_work *work)
 {
-	row->tries++;
-	if (row->tries >= TRIES_MAX) return wallet_due_del(request->view, row);
-	row->due.v = request->now.v + waits_s[row->tries - 1] * US_PER_SEC;
-	return wallet_due_put(request->view, row);
+	work->row.tries++;
+	if (work->row.tries >= TRIES_MAX) return settle_end(request, work);
+	work->row.due.v = request->now.v + waits_s[work->row.tries - 1] * US_PER_SEC;
+	return wallet_due_put(request->view, &work->row);
 }
 
 static void log_rest(const struct wallet_credential *row, const char *reason)

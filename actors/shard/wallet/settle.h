@@ -8,11 +8,17 @@
 /* Has the pass changed since it was leased? A range read: before anything is staged. */
 must_check enum err settle_is_behind(struct request *request, const struct push_lease *lease, bool *behind);
 
-/* Stages that the row's work is to be done at once again, because the pass has changed since its lease; or later, because it
- * failed. After the last try the row goes, and the next change makes another one. */
-must_check enum err settle_renew(struct request *request, const struct push_lease *lease,
-                                 struct wallet_due *row);
-must_check enum err settle_again(struct request *request, struct wallet_due *row);
+/* What a report is of. */
+struct settled_work {
+	const struct push_lease *lease;
+	struct wallet_due        row;
+	bool                     is_behind; /* what it is to show has changed since the lease */
+};
+
+/* Stages that the row's work has ended, done or given up: the row goes. If it is behind, it is due at once, with all of its tries. */
+must_check enum err settle_end(struct request *request, struct settled_work *work);
+/* Stages that it has failed and is tried again later; after the last try it ends. */
+must_check enum err settle_again(struct request *request, struct settled_work *work);
 
 /* Stages what was said of a credential: it rests, works again, or has an error for the operator. A rehearsal of `wallet check`
  * ends a rest if it went well, and changes nothing otherwise. */

@@ -35,7 +35,9 @@ struct wallet_work {
 	mono_us             until; /* likewise */
 	wall_us
 	    left_until; /* likewise: phones that are left out, since their credential rests until then; 0: none */
-	struct work_account *line; /* of READY */
+	uint64_t             issuer;     /* likewise, of a pass at Google: of its row then */
+	bool                 was_wanted; /* likewise: was its object to be made then? */
+	struct work_account *line;       /* of READY */
 };
 TAILQ_HEAD(work_line, wallet_work);
 LIST_HEAD(work_bucket, wallet_work);

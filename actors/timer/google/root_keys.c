@@ -18,9 +18,12 @@ static void on_named(struct asked *asked, const struct reply *reply)
 	struct root_keys *keys = (struct root_keys *)((char *)asked - offsetof(struct root_keys, naming));
 	keys->is_naming = false;
 	keys->name_at = in(keys, AGAIN_S);
-	if (reply->err) return;
+	if (reply->err && reply->err != ERR_INVALID_REQUEST) return;
 	buffer_clear(&keys->text);
-	keys->has_named = true;
+	if (reply->err) /* these are none */
+		keys->fetch_at = keys->name_at;
+	else
+		keys->has_named = true;
 }
 
 static void on_fetched(struct egress_job *job, const struct egress_outcome *outcome)
