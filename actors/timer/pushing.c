@@ -284,6 +284,15 @@ static struct batch *batch_new(struct pushing *pushing, const msgpack_object *an
 	return NULL;
 }
 
+/* A rehearsal dials whatever came of it before, and so does a credential that Apple refused, if the shard has no doubt of it (any more). */
+static void push_to(struct phone *phone, mono_us now)
+{
+	struct apns_line *line = phone->credential->line;
+	if (is_probe(phone) || (!phone->credential->is_doubtful && apns_line_is_refused(line)))
+		apns_line_hurry(line);
+	apns_push(line, &phone->push, phone->token, now);
+}
+
 /* What cannot be begun is not reported: its lease runs out. */
 static void take_answer(struct pushing *pushing, const msgpack_object *answer, size_t tokens)
 {
@@ -301,7 +310,7 @@ static void take_answer(struct pushing *pushing, const msgpack_object *answer, s
 	for (unsigned i = 0; i < batch->phone_count; i++) {
 		struct phone *phone = &batch->phones[i];
 		if (phone->credential->line)
-			apns_push(phone->credential->line, &phone->push, phone->token, pushing->now);
+			push_to(phone, pushing->now);
 		else
 			end_phone(phone, &unusable);
 	}

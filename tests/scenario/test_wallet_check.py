@@ -89,6 +89,20 @@ def test_a_rehearsal_without_apns(new_service, authority, apns, options):
     at.close()
 
 
+def test_a_rehearsal_dials_whatever_came_of_earlier_ones(new_service, authority, apns, options):
+    at = Setting(new_service, authority, apns, options)
+    apns.kill()
+    at.service.expect_log("event=pushes_fail")
+    try:
+        for _ in range(5):  # diallings fail, and each pause is twice as long as the one before
+            assert not step_of(at)["ok"]
+        apns.listen()
+        apns.otherwise = (400, "BadDeviceToken")
+        assert step_of(at)["ok"], step_of(at)
+    finally:
+        at.close()
+
+
 def test_rehearsals_of_several_accounts_at_once_wait_for_each_other(at, options):
     at.apns.otherwise = (400, "BadDeviceToken")
     shops = [at.shop, *(at.other_shop(options)[0] for _ in range(3))]

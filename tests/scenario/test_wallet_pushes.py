@@ -448,6 +448,40 @@ def test_a_credential_that_rests_holds_no_phone_of_another(at, apple):
     wait_for(lambda: not at.due("push"), 10, "all to be done")
 
 
+@pytest.fixture
+def half_rested(at, apple):
+    """A pass on two phones; the credential of the first rests, the other phone was pushed to."""
+    held, first = at.installed("ada")
+    at.service.cli("wallet", "apple", "put", at.shop.account, *apple.options("pass.example.second"))
+    second = Phone(at.service, at.shop.account, "pass.example.second")
+    at.phones.append(second)
+    assert second.register(held).status == 201
+    at.service.expect_log("event=wallet-credential-rests")
+    at.apns.answers[first.push].append((403, "BadCertificate"))
+    at.shop.add("ada", 1)
+    at.apns.wait(first.push)
+    wait_for(lambda: any("wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the rest")
+    at.advance(6)
+    at.apns.wait(second.push, 2)  # once more, since the row was held whole
+    wait_for(lambda: look(at.service).get("stampede_wallet_pushes_total", shard="0", fate="done") == 1, 10, "the report")
+    return first, second
+
+
+def test_a_change_is_pushed_to_one_phone_while_the_other_rests(at, half_rested):
+    first, second = half_rested
+    at.advance(6)
+    at.shop.add("ada", 1)
+    at.apns.wait(second.push, 3)
+    assert len(at.apns.of(first.push)) == 1
+
+
+def test_what_a_rest_left_out_is_pushed_when_it_is_ended(at, half_rested):
+    first, _ = half_rested
+    at.service.cli("wallet", "resume", at.shop.account)
+    at.apns.wait(first.push, 2)
+    wait_for(lambda: not at.due("push"), 10, "all to be done")
+
+
 def test_what_waits_longest_is_seen_behind_what_does_not(at, options):
     _, phone = at.installed("ada")
     shop, _, other = at.other_shop(options)

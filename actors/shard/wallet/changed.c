@@ -11,7 +11,8 @@
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
 
-/* One that waits covers this change, too: it goes on as a single change, and at this time if it waited only for a quiet pass. */
+/* One that waits covers this change, too: it goes on as a single change, and at this time if it waited only for a quiet pass, or for
+ * phones whose credential rests. */
 static enum err changes_due_at(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind,
                                wall_us at)
 {
@@ -19,7 +20,7 @@ static enum err changes_due_at(struct request *request, const struct hot_at *pas
 	enum err          err = wallet_due_get(request->view, &due);
 	if (err && err != ERR_NOT_FOUND) return err;
 	bool is_new = err == ERR_NOT_FOUND;
-	bool is_early = !is_new && kind == WALLET_DUE_GOOGLE && !due.tries && due.due.v > at.v;
+	bool is_early = !is_new && !due.tries && due.due.v > at.v;
 	if (!is_new && !is_early && !(due.flags & WALLET_DUE_IS_BULK)) return OK;
 	due.flags &= (uint8_t)~WALLET_DUE_IS_BULK;
 	if (is_new || is_early) due.due = due.since = at;

@@ -49,9 +49,9 @@ static enum err sign(struct request *request, struct draft *draft, struct buffer
 	int64_t               changed;
 	enum err              err = changed_s(request, draft, &changed);
 	if (err) return err;
-	reply->fate = wallet_credential_ended(&draft->credential, request->now) ? PACKAGE_LATER
-	                                                                        : PACKAGE_MADE;
-	if (arg_present(since) && arg_integer(since, 0) >= changed) reply->fate = PACKAGE_SAME;
+	bool is_same = arg_present(since) && arg_integer(since, 0) >= changed;
+	bool has_ended = wallet_credential_ended(&draft->credential, request->now);
+	reply->fate = has_ended ? PACKAGE_LATER : is_same ? PACKAGE_SAME : PACKAGE_MADE;
 	if (reply->fate != PACKAGE_MADE || (err = draft_begin(request, draft))) return err;
 	reply->kit = draft->kit.is;
 	reply->modified_s = (uint32_t)(changed < before_now ? changed : before_now);

@@ -14,9 +14,18 @@ static bool is_of(struct account_id a, struct account_id b)
 	return !memcmp(a.b, b.b, sizeof a.b);
 }
 
-void probe_begin(struct wallet_probe *probe, struct account_id account, mono_us now)
+static bool is_with(const struct wallet_probe *probe, const struct wallet_credential *credential)
 {
-	bool is_under_way = probe->state == PROBE_WAITS || probe->state == PROBE_LEASED;
+	return is_of(probe->owner, credential->account) && probe->credential == credential->number &&
+	       probe->generation == credential->generation && probe->put.v == credential->put.v;
+}
+
+void probe_begin(struct wallet_probe *probe, struct account_id account,
+                 const struct wallet_credential *credential, mono_us now)
+{
+	bool is_old = probe->state == PROBE_LEASED && is_of(probe->account, account) &&
+	              !is_with(probe, credential);
+	bool is_under_way = probe->state == PROBE_WAITS || (probe->state == PROBE_LEASED && !is_old);
 	bool is_kept = probe->state == PROBE_ENDED && !probe->is_taken && !is_of(probe->account, account);
 	if ((is_under_way || is_kept) && mono_since(now, probe->asked).v < PROBE_S * US_PER_SEC) return;
 	*probe = (struct wallet_probe){.state = PROBE_WAITS, .account = account, .asked = now};
@@ -27,7 +36,14 @@ void probe_lease(struct wallet_probe *probe, const struct wallet_credential *cre
 	probe->state = PROBE_LEASED;
 	probe->owner = credential->account;
 	probe->credential = credential->number;
+	probe->generation = credential->generation;
+	probe->put = credential->put;
 	probe->token = token;
+}
+
+void probe_take_back(struct wallet_probe *probe)
+{
+	if (probe->state == PROBE_LEASED) probe->state = PROBE_WAITS;
 }
 
 void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone)
@@ -49,7 +65,8 @@ void probe_complain(struct wallet_probe *probe, const struct push_complaint *com
 {
 	bool is_leased = probe->state == PROBE_LEASED || probe->state == PROBE_ENDED;
 	bool is_meant = is_leased && complaint->is_rehearsed && probe->credential == complaint->number &&
-	                is_of(probe->owner, complaint->account) && complaint->kind != PUSH_WORKS;
+	                is_of(probe->owner, complaint->account) && complaint->kind != PUSH_WORKS &&
+	                probe->generation == complaint->generation && probe->put.v == complaint->put.v;
 	if (is_meant) snprintf(probe->reason, sizeof probe->reason, "%s", complaint->reason);
 }
 
@@ -105,7 +122,7 @@ enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 	else if (has_ended && !begins)
 		pack_end(probe, &texts[lane], &pk);
 	else {
-		if (begins) probe_begin(probe, account, request->mono);
+		if (begins) probe_begin(probe, account, &row, request->mono);
 		is_of(probe->account, account) ? msgpack_pack_nil(&pk) : (void)msgpack_pack_true(&pk);
 	}
 	probe->is_taken |= has_ended && !begins;

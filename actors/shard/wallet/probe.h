@@ -14,7 +14,9 @@ struct wallet_probe {
 	struct account_id account; /* whose wallet is tried */
 	struct account_id owner;   /* in whose rows the credential is */
 	uint64_t          credential;
-	uint64_t          token; /* of the lease */
+	uint32_t          generation; /* of the credential */
+	wall_us           put;        /* likewise */
+	uint64_t          token;      /* of the lease */
 	mono_us           asked;
 	bool              is_refused; /* Apple: the made-up phone was */
 	bool              ok;
@@ -22,8 +24,12 @@ struct wallet_probe {
 	char              reason[PUSH_REASON_TEXT]; /* ends in 0; empty: nothing was complained of */
 };
 
-/* Begins one, unless another account's is under way, or has an end that was not asked for yet. One of the same account goes on. */
-void probe_begin(struct wallet_probe *probe, struct account_id account, mono_us now);
+/* Begins one, unless another account's is under way, or has an end that was not asked for yet. One of the same account goes on if it
+ * is of this credential, which serves it now. */
+void probe_begin(struct wallet_probe *probe, struct account_id account,
+                 const struct wallet_credential *credential, mono_us now);
+/* The timer that it was leased to has died: another one is to have it. */
+void probe_take_back(struct wallet_probe *probe);
 
 /* It was leased, with this credential. */
 void probe_lease(struct wallet_probe *probe, const struct wallet_credential *credential, uint64_t token);

@@ -140,6 +140,7 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 	take_out(queue, work); /* by its former flags */
 	queue->counts[row->kind] += !work->has_row;
 	work->has_row = true;
+	work->waits_for_rest = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
 	work->due = row->due;
 	work->flags = row->flags;
 	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
@@ -205,14 +206,25 @@ void work_free(struct work_queue **freed)
 	free(queue);
 }
 
-/* Does it wait for a credential, and not only for the end of its rest after a push? */
-static bool is_held(const struct wallet_work *work, wall_us now)
+/* Does it wait for a credential, and not only for the end of its rest after a push? `ends_rest`: also if phones were pushed to, and the
+ * others wait. */
+static bool is_held(const struct wallet_work *work, bool ends_rest, wall_us now)
 {
-	return work->has_row && work->state == WORK_LATER && work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
+	bool rests = work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
+	bool waits = ends_rest && work->waits_for_rest && work->due.v > now.v;
+	return work->has_row && work->state == WORK_LATER && (rests || waits);
+}
+
+/* The row keeps its time: that is when it is due after a restart. */
+static enum err let_go(struct work_queue *queue, struct wallet_work *work, wall_us now)
+{
+	work->rests = now;
+	if (work->waits_for_rest) work->due = now;
+	return put_later(queue, work);
 }
 
 /* What an account held may go on; NULL: what every account held. */
-static enum err wake(struct work_queue *queue, const struct account_id *account, wall_us now)
+static enum err wake(struct work_queue *queue, const struct account_id *account, bool ends_rest, wall_us now)
 {
 	struct wallet_work *work;
 	enum err            err = OK;
@@ -220,12 +232,19 @@ static enum err wake(struct work_queue *queue, const struct account_id *account,
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
 			bool is_meant = !account || same_account(work->account, *account);
-			if (!is_meant || !is_held(work, now)) continue;
-			work->rests = now;
-			if ((err = put_later(queue, work))) return err;
+			if (!is_meant || !is_held(work, ends_rest, now)) continue;
+			if ((err = let_go(queue, work, now))) return err;
 		}
 	}
 	return err;
+}
+
+/* Does a credential that was written serve, as far as is known? */
+static bool ends_rest(const struct write *write)
+{
+	struct wallet_credential row;
+	return write->kind != WRITE_DEL && !wallet_credential_read(write->value, &row) && !row.rest_s &&
+	       !row.last_error.size;
 }
 
 enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
@@ -242,7 +261,7 @@ enum err work_on_settings(struct work_queue *queue, const struct writes *writes,
 		if (write->key.size < sizeof account.b) continue;
 		memcpy(account.b, write->key.at, sizeof account.b);
 		bool serves_all = is_credential && same_account(account, wallet_operator);
-		err = wake(queue, serves_all ? NULL : &account, now);
+		err = wake(queue, serves_all ? NULL : &account, is_credential && ends_rest(write), now);
 	}
 	return err;
 }
@@ -251,9 +270,7 @@ enum err work_wake_held(struct work_queue *queue, struct account_id account, enu
                         uint32_t number, wall_us now)
 {
 	struct wallet_work *work = find(queue, account, kind, number);
-	if (!work || !is_held(work, now)) return OK;
-	work->rests = now;
-	return put_later(queue, work);
+	return work && is_held(work, false, now) ? let_go(queue, work, now) : OK;
 }
 
 /* Taking -------------------------------------------------------------------------------------------------- */
@@ -303,6 +320,7 @@ enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, m
 	bool                is_new = instance != queue->instances[lane];
 	enum err            err = OK;
 	queue->instances[lane] = instance;
+	if (is_new) probe_take_back(&queue->probes[lane]);
 	while (!err && (work = TAILQ_FIRST(&queue->leased[lane])) && (is_new || work->until.v <= now.v))
 		err = put_later(queue, work);
 	return err;

@@ -28,11 +28,12 @@ struct wallet_work {
 	struct account_id   account;
 	uint8_t             kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
 	bool                has_row;            /* false: it only rests */
-	uint32_t            number;
-	wall_us             due;   /* as the row says */
-	wall_us             rests; /* not before, whatever the row says */
-	uint64_t            token; /* of its lease */
-	mono_us             until; /* likewise */
+	bool     waits_for_rest; /* the row waits for phones whose credential rests; others were pushed to */
+	uint32_t number;
+	wall_us  due;   /* as the row says */
+	wall_us  rests; /* not before, whatever the row says */
+	uint64_t token; /* of its lease */
+	mono_us  until; /* likewise */
 	wall_us
 	    left_until; /* likewise: phones that are left out, since their credential rests until then; 0: none */
 	uint64_t             issuer;     /* likewise, of a pass at Google: of its row then */

@@ -186,6 +186,18 @@ unsigned line_connections(const struct apns_line *line)
 	return count;
 }
 
+void apns_line_hurry(struct apns_line *line)
+{
+	if (!line->wait.v || !line->dial_at.v) return;
+	line->dial_at.v = 0;
+	line->wait.v /= 2;
+}
+
+bool apns_line_is_refused(const struct apns_line *line)
+{
+	return line->is_refused && line->wait.v;
+}
+
 void line_rest(struct apns_line *line, const char *reason)
 {
 	note(line, reason);
