@@ -67,6 +67,7 @@ struct answer {
 	int64_t       generation;
 	char          name[300]; /* of the pass type or issuer */
 	char          state[16];
+	bool          has_error; /* a last one */
 	struct buffer json;
 };
 
@@ -81,7 +82,7 @@ static void take_text(const msgpack_object *value, char *text, size_t size)
 static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct answer        *answer = user;
-	const msgpack_object *generation, *name;
+	const msgpack_object *generation, *name, *error;
 
 	(void)shard;
 	answer->has_come = true;
@@ -94,6 +95,8 @@ static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 	if (generation) answer->generation = arg_integer(generation, 0);
 	take_text(name, answer->name, sizeof answer->name);
 	take_text(cli_member(reply->payload, "state"), answer->state, sizeof answer->state);
+	error = cli_member(reply->payload, "last_error");
+	answer->has_error = error && error->type == MSGPACK_OBJECT_STR;
 	if (json_render(reply->payload, &answer->json)) cli_fail(answer->cli, ERR_MALFORMED, NULL);
 }
 
@@ -216,7 +219,7 @@ static enum outcome ask(const struct asking *asking, uint32_t shard, struct answ
 }
 
 /* The answers of all shards about the operator's: one of them, and how many have none, or another one. A shard in which it rests, or
- * has ended, comes before one in which it works. */
+ * has ended, comes before one in which it works, and there one with a last error before one without. */
 struct answers {
 	struct answer first;
 	uint32_t      shards, missing, others;
@@ -243,7 +246,8 @@ static enum outcome ask_shard(const struct asking *asking, uint32_t shard, struc
 	} else if (outcome == DONE && (strcmp(answer.name, answers->first.name) != 0 ||
 	                               answer.generation != answers->first.generation)) {
 		answers->others++;
-	} else if (outcome == DONE && !strcmp(answers->first.state, "ok")) {
+	} else if (outcome == DONE && !strcmp(answers->first.state, "ok") &&
+	           (strcmp(answer.state, "ok") != 0 || !answers->first.has_error)) {
 		keep(answers, &answer);
 	}
 	answers->shards++;

@@ -236,7 +236,7 @@ def test_a_child_that_keeps_dying(new_service):
     ids = [shop.create()["id"] for shop in shops]
     seen, shown, added = set(), set(), 0
     end = time.monotonic() + 30 * PATIENCE
-    while len(seen) < 6 and time.monotonic() < end:
+    while (len(seen) < 6 or None not in shown) and time.monotonic() < end:
         pid = service.pid_of("shard", 0)
         shown.add(pid)
         if pid and pid not in seen and is_alive(pid):
@@ -246,7 +246,7 @@ def test_a_child_that_keeps_dying(new_service):
         assert answer.status in (202, 503, 504) and answer.seconds < NEVER_LONGER, answer
         added += answer.status == 202
         shops[1].add(ids[1], 1)
-    assert len(seen) == 6
+    assert len(seen) >= 6
     assert None in shown and 0 not in shown
     wait_for(lambda: shops[0].try_add(ids[0], 0).status == 202, 30, "the shard to serve again")
     assert shops[0].get(ids[0])["balance"] >= added

@@ -150,7 +150,12 @@ def test_a_rest_of_the_default_is_shown_and_ends_in_every_shard(new_service, aut
     apns.otherwise = (200, None)
     assert service.cli("wallet", "resume", shops[0].account) == {}
     assert set(states()) == {"ok"} and default() == ("ok", None)
-    for shop in shops:
+    apns.otherwise = (413, "PayloadTooLarge")
+    for shop in shops:  # of either shard
+        service.cli("clock", "advance", "6s")
+        shop.add("ada", 5)
+        wait_for(lambda: default() == ("ok", "PayloadTooLarge"), 20, "the error of one shard")
+        service.cli("wallet", "resume", shop.account)
         shop.close()
     service.stop()
 

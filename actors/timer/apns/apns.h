@@ -61,8 +61,8 @@ struct apns_line *apns_line(struct apns *apns, const struct apns_name *name);
 must_check enum err apns_line_open(struct apns *apns, const struct apns_credential *credential,
                                    struct apns_line **line);
 
-/* Waits for no longer pause after connections that failed: it dials with the next push, and what it waits after that does not grow. It
- * does wait if Apple wants no more provider tokens for now. */
+/* Ends the pause after connections that failed: the next push dials, and if that fails, the pause is no longer than this one was. It
+ * goes on if Apple wants no more provider tokens for now. */
 void apns_line_hurry(struct apns_line *line);
 /* Has Apple refused the credential when it was dialled last? */
 bool apns_line_is_refused(const struct apns_line *line);
