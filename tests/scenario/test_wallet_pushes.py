@@ -427,15 +427,20 @@ def test_the_last_error_goes_with_the_next_success(at):
     wait_for(lambda: show(at.shop)["last_error"] is None, 10, "the error to go")
 
 
-def test_a_credential_that_rests_holds_no_phone_of_another(at, apple):
+def on_two_phones(at, apple):
+    """A pass on phones of two pass types; the push to the first phone will be refused, so that its credential rests."""
     held, first = at.installed("ada")
-    certificate, key = apple.make("pass.example.second")
-    at.service.cli("wallet", "apple", "put", at.shop.account, "--cert", certificate, "--key", key, "--wwdr", apple.wwdr)
+    at.service.cli("wallet", "apple", "put", at.shop.account, *apple.options("pass.example.second"))
     second = Phone(at.service, at.shop.account, "pass.example.second")
     at.phones.append(second)
     assert second.register(held).status == 201
     at.service.expect_log("event=wallet-credential-rests")
     at.apns.answers[first.push].append((403, "BadCertificate"))
+    return first, second
+
+
+def test_a_credential_that_rests_holds_no_phone_of_another(at, apple):
+    first, second = on_two_phones(at, apple)
     at.shop.add("ada", 1)
     at.apns.wait(second.push), at.apns.wait(first.push)
     wait_for(lambda: any("wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the rest")
@@ -451,13 +456,7 @@ def test_a_credential_that_rests_holds_no_phone_of_another(at, apple):
 @pytest.fixture
 def half_rested(at, apple):
     """A pass on two phones; the credential of the first rests, the other phone was pushed to."""
-    held, first = at.installed("ada")
-    at.service.cli("wallet", "apple", "put", at.shop.account, *apple.options("pass.example.second"))
-    second = Phone(at.service, at.shop.account, "pass.example.second")
-    at.phones.append(second)
-    assert second.register(held).status == 201
-    at.service.expect_log("event=wallet-credential-rests")
-    at.apns.answers[first.push].append((403, "BadCertificate"))
+    first, second = on_two_phones(at, apple)
     at.shop.add("ada", 1)
     at.apns.wait(first.push)
     wait_for(lambda: any("wallet-credential-rests" in line for line in at.service.log_lines()), 10, "the rest")
