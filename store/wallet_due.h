@@ -3,8 +3,8 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* Work on passes in wallets, and on their classes at Google, that is due at some time, one row for each thing and kind. The key has no time, so that the same
- * work is never due twice; the order of times is kept in the shard's memory.
+/* Work on passes in wallets, and on their classes at Google, that is due at some time, one row for each thing and kind. The key has
+ * no time, so that the same work is never due twice; the order of times is kept in the shard's memory.
  * WALLET_DUE row: account | kind u8 | number u32 -> version u8 (1) | due i64, little-endian, and of the kinds with `since` also:
  * since i64 | tries u8 | flags u8; of those with `position`: position u32.
  * Kinds, what their number is of, and what a row means:
@@ -34,8 +34,9 @@ enum wallet_due_kind {
 #define WALLET_EVERY_TEMPLATE UINT32_MAX
 enum { WALLET_CLASSES_OF_ONE, WALLET_CLASSES_OF_ALL };
 
-/* The row's flag: it comes from a change of many passes, and gives way to single ones. */
-enum { WALLET_DUE_IS_BULK = 1, WALLET_DUE_FLAGS_END = 2 };
+/* The row's flags. BULK: it comes from a change of many passes, and gives way to single ones. LEFT, of a push: some phones of the pass know
+ * the change; no credential serves the others until one is put. It is looked at again once a day, since they may go. */
+enum { WALLET_DUE_IS_BULK = 1, WALLET_DUE_IS_LEFT = 2, WALLET_DUE_FLAGS_END = 4 };
 
 struct wallet_due {
 	struct account_id    account;

@@ -52,7 +52,8 @@ class Google:
         self.place = Path(place)
         self.public = self.place / "service-account.pub"
         openssl("pkey", "-in", key, "-pubout", "-out", self.public)
-        self.things, self.calls, self.answers = {}, [], defaultdict(deque)  # answers: by (method, kind), statuses to come, or functions of them; None: as usual
+        self.things, self.calls = {}, []
+        self.answers = defaultdict(deque)  # by (method, kind): statuses to come, or functions of them; None: as usual
         self.lives = 3599  # of a token, seconds
         self.tokens, self.refuses_tokens, self.notices = 0, False, defaultdict(int)
         self.assertions = []

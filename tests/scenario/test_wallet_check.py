@@ -3,6 +3,7 @@ import json
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from apns import SILENT
 from harness import wait_for
@@ -120,6 +121,35 @@ def test_a_rehearsal_waits_for_one_that_was_given_up(at, options):
         given_up.kill()
     at.apns.otherwise = (400, "BadDeviceToken")
     assert step_of(at)["ok"]
+
+
+@contextmanager
+def rehearsing(at):
+    """`wallet check` waits for an answer of APNs, which does not come until the block has ended."""
+    at.apns.otherwise = SILENT
+    at.service.expect_log("event=pushes_fail")
+    command = [at.service.program, "wallet", "check", at.shop.account, "--data", at.service.data]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        wait_for(lambda: at.apns.pushes, 15, "the push")
+        yield running
+        running.wait()
+
+
+def test_a_rehearsal_goes_on_with_the_next_timer(at):
+    with rehearsing(at) as running:
+        at.apns.otherwise = (400, "BadDeviceToken")
+        at.service.expect_log("event=died")
+        at.service.kill_child("timer")
+        steps = {step["step"]: step for step in json.loads(running.stdout.read())["steps"]}
+    assert steps["apns"]["ok"], steps
+
+
+def test_a_rehearsal_is_of_the_credential_that_was_put_last(at, apple):
+    with rehearsing(at) as running:
+        at.apns.otherwise = (400, "BadDeviceToken")
+        at.service.cli("wallet", "apple", "put", at.shop.account, *apple.options(PASS_TYPE))
+        assert step_of(at)["ok"], "it does not join the one of the former credential"
+        running.stdout.read()
 
 
 def test_a_rehearsal_of_a_wallet_that_is_off_sends_nothing(at):

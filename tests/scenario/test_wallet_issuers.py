@@ -37,6 +37,17 @@ def test_a_saved_pass_stays_with_its_issuer(at, tmp_path, key):
     wait_for(lambda: at.object_of(saved)["state"] == "INACTIVE" and at.object_of(saved)["accountName"] is None, 10, "the object to be blank")
 
 
+def test_a_deleted_pass_stays_with_an_issuer_at_which_a_call_failed(at, tmp_path, key):
+    deleted, saved = at.saved("ada"), at.saved("eva")
+    at.hear(deleted, "del", ends=70)
+    at.google.answers["PATCH", "loyaltyObject"].append(403)
+    at.advance(6)
+    at.shop.add("eva", 7)
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["last_error"], 10, "the failure to be noted")
+    put_google(at.shop, service_account(tmp_path, key), OTHER)
+    assert issuer_of(at, deleted) == ISSUER and issuer_of(at, saved) == ISSUER
+
+
 def test_a_pass_goes_to_the_new_issuer_when_the_old_one_is_removed(at, tmp_path, key):
     saved = at.saved("ada")
     at.service.cli("wallet", "google", "remove", at.shop.account)

@@ -81,6 +81,16 @@ def test_what_has_not_changed_is_not_sent_again(shop, phone, chain):
         assert phone.fetch(held, unreadable).status == 200, unreadable
 
 
+def test_an_ended_certificate_is_said_of_what_has_not_changed_too(shop, phone, chain):
+    held = Held(shop, shop.create("ada"))
+    advance(shop, 10)
+    _, since = fetched(phone, held, chain)
+    assert phone.fetch(held, since).status == 304
+    shop.service.expect_log("wallet-credential-ends")
+    advance(shop, 500 * DAY)
+    assert phone.fetch(held, since).status == 503
+
+
 def test_each_of_several_changes_in_a_second_is_fetched(shop, phone, chain):
     held = Held(shop, shop.create("ada"))
     since = None

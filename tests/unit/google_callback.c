@@ -208,3 +208,25 @@ Test(google_callback, refuses_what_has_not_its_form)
 			arena_free(&arena);
 		}
 }
+
+Test(google_callback, knows_what_are_no_root_keys)
+{
+	static const struct {
+		const char *text;
+		bool        are_some;
+	} all[] = {
+	    {"", false},
+	    {"<html>", false},
+	    {"{\"error\":\"try later\"}", false},
+	    {"{\"keys\":[]}", false},
+	    {"{\"keys\":[{\"protocolVersion\":\"ECv1\",\"keyValue\":\"AAAA\"}]}", false},
+	    {"{\"keys\":[{\"protocolVersion\":\"ECv2SigningOnly\"}]}", false},
+	    {"{\"keys\":[7,{\"protocolVersion\":\"ECv2SigningOnly\",\"keyValue\":\"AAAA\"}]}", true},
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct arena arena = {0};
+		cr_expect_eq(google_keys_are_some(span_str(all[i].text), &arena), all[i].are_some, "%s",
+		             all[i].text);
+		arena_free(&arena);
+	}
+}

@@ -161,19 +161,24 @@ static inline void report_gone(const struct push_gone *gone, unsigned count)
 
 /* Making -------------------------------------------------------------------------------------------------- */
 
-static inline void put_credential(struct account_id of, const char *name)
+static inline void put_credential_at(struct account_id of, const char *name, wall_us put)
 {
 	struct wallet_credential row = {.account = of,
 	                                .kind = WALLET_APPLE,
 	                                .number = wallet_number(span_str(name)),
 	                                .generation = 1,
-	                                .put = {7},
+	                                .put = put,
 	                                .not_after = {INT64_MAX},
 	                                .issuer_not_after = {INT64_MAX},
 	                                .name = span_str(name)};
 	cr_assert_eq(wallet_credential_put(s.view, &row), OK);
 	cr_assert_eq(wallet_current_put(s.view, of, row.kind, row.number), OK);
 	cr_assert_eq(save(OK), OK);
+}
+
+static inline void put_credential(struct account_id of, const char *name)
+{
+	put_credential_at(of, name, (wall_us){7});
 }
 
 static inline struct wallet_credential credential(struct account_id of, const char *name)

@@ -323,6 +323,71 @@ Test(pushes, phones_of_a_pass_type_without_a_credential_wait_for_it)
 	cr_expect_eq(leases[0].pass_number, 3);
 }
 
+/* A pass on two phones, of which one can be pushed to, and was. */
+static void leave_a_phone(void)
+{
+	struct wallet_due row;
+	put_phone(0, 4, 1, "pass.gone");
+	put_phone(0, 4, 2, "pass.default");
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	report(&leases[0], PUSH_DONE);
+	cr_assert(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.flags == WALLET_DUE_IS_LEFT);
+	pass_seconds(WORK_REST_S);
+}
+
+Test(pushes, phones_that_were_left_out_are_pushed_to_when_they_have_a_credential)
+{
+	leave_a_phone();
+	for (unsigned days = 0; days < 3; days++, pass_seconds(86400))
+		cr_expect_eq(lease(24), 0, "nothing has changed for the other phone");
+	complain(PUSH_RESTS, 1);
+	pass_seconds(60);
+	complain(PUSH_WORKS, 1);
+	cr_expect_eq(lease(24), 0, "nor when its credential works again");
+	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
+	report(&leases[0], PUSH_HELD);
+	pass_seconds(WORK_REST_S);
+	cr_assert_eq(lease(24), 1, "its credential rested meanwhile");
+	report(&leases[0], PUSH_DONE);
+	cr_expect(!is_push_due(0, 4));
+}
+
+Test(pushes, a_change_does_not_wait_for_phones_that_were_left_out)
+{
+	struct wallet_due row;
+	leave_a_phone();
+	change(0, 4);
+	cr_assert(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.due.v == now.v && !row.flags);
+	cr_assert_eq(lease(24), 1);
+	report(&leases[0], PUSH_DONE);
+	cr_expect(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.flags == WALLET_DUE_IS_LEFT);
+}
+
+Test(pushes, phones_that_were_left_out_are_looked_at_again_after_a_start)
+{
+	leave_a_phone();
+	put_credential_at(shop(0), "pass.gone", now);
+	work_free(&work);
+	cr_assert_eq(work_load(&work, s.view), OK);
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
+}
+
+Test(pushes, phones_that_were_left_out_and_go_are_waited_for_no_more)
+{
+	leave_a_phone();
+	struct registration gone = phone(4, 1, "pass.gone");
+	cr_assert_eq(registration_del(s.view, shop(0), &gone), OK);
+	cr_assert_eq(save(OK), OK);
+	pass_seconds(86400);
+	cr_assert_eq(lease(24), 1);
+	report(&leases[0], PUSH_DONE);
+	cr_expect(!is_push_due(0, 4));
+}
+
 Test(pushes, bytes_that_are_no_reports_are_refused)
 {
 	uint8_t     bytes[PUSH_COMPLAINT_BYTES] = {0};

@@ -151,6 +151,8 @@ static void resume(struct account_id of)
 	struct outcome outcome = {.payload = &payload};
 	cr_assert_eq(on_WALLET_RESUME(&request, &outcome), OK);
 	cr_assert(payload.size == 1 && (payload.at[0] == 0xc3 || payload.at[0] == 0xc2), "a boolean");
+	scratch_save(&s);
+	request.view = s.view;
 	if (payload.at[0] == 0xc3) cr_assert_eq(on_WALLET_RESUME_DEFAULT(&request, &outcome), OK);
 	scratch_save(&s);
 	buffer_free(&payload);
@@ -160,12 +162,15 @@ Test(wallet, a_resumed_account_has_no_credential_that_rests)
 {
 	put_resting(wallet_operator, "pass.default");
 	put_resting(account, "pass.old");
-	put_resting(account, "pass.new");
+	put_resting(account, "pass.default");
 	put_resting(other, "pass.new");
 	resume(account);
-	cr_expect(!rests(account, "pass.old") && !rests(account, "pass.new"));
-	cr_expect(rests(wallet_operator, "pass.default"), "which does not serve it");
+	cr_expect(!rests(account, "pass.old") && !rests(account, "pass.default"));
+	cr_expect(rests(wallet_operator, "pass.default"), "the account has its own of this name");
 	cr_expect(rests(other, "pass.new"));
+	resume(other);
+	cr_expect(!rests(wallet_operator, "pass.default"), "its phones may have passes of that type");
+	put_resting(wallet_operator, "pass.default");
 	cr_assert_eq(wallet_credential_del_all(s.view, account, WALLET_APPLE), OK);
 	scratch_save(&s);
 	resume(account);

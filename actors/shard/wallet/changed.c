@@ -11,20 +11,26 @@
 #include "store/wallet_due.h"
 #include "store/wallet_message.h"
 
-/* One that waits covers this change, too: it goes on as a single change, and at this time if it waited only for a quiet pass, or for
- * phones whose credential rests. */
+enum err wallet_due_put_change(struct request *request, const struct wallet_due *due)
+{
+	struct wallet_due row = *due;
+	enum err          err = wallet_due_get(request->view, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	bool is_new = err == ERR_NOT_FOUND;
+	bool is_early = !is_new && !row.tries && row.due.v > due->due.v;
+	bool gives_way = row.flags & WALLET_DUE_IS_BULK;
+	if (!is_new && !is_early && (!gives_way || due->flags & WALLET_DUE_IS_BULK)) return OK;
+	row.flags = due->flags;
+	if (is_new || is_early) row.due = row.since = due->due;
+	return wallet_due_put(request->view, &row);
+}
+
 static enum err changes_due_at(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind,
                                wall_us at)
 {
-	struct wallet_due due = {.account = pass->account, .kind = kind, .number = pass->number};
-	enum err          err = wallet_due_get(request->view, &due);
-	if (err && err != ERR_NOT_FOUND) return err;
-	bool is_new = err == ERR_NOT_FOUND;
-	bool is_early = !is_new && !due.tries && due.due.v > at.v;
-	if (!is_new && !is_early && !(due.flags & WALLET_DUE_IS_BULK)) return OK;
-	due.flags &= (uint8_t)~WALLET_DUE_IS_BULK;
-	if (is_new || is_early) due.due = due.since = at;
-	return wallet_due_put(request->view, &due);
+	const struct wallet_due due = {
+	    .account = pass->account, .kind = kind, .number = pass->number, .due = at};
+	return wallet_due_put_change(request, &due);
 }
 
 enum err wallet_changes_due(struct request *request, const struct hot_at *pass, enum wallet_due_kind kind)

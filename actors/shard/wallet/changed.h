@@ -10,8 +10,10 @@ static inline wall_us wallet_ended_until(wall_us ended)
 	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
 }
 
-/* Stages that phones, or Google, are to get a change (kind PUSH or GOOGLE). A row that waits covers it, but gives way no more if
- * it did. */
+/* Stages that phones, or Google, are to get a change at due->due (kind PUSH or GOOGLE; flags: BULK or none). A row that waits covers
+ * it, but gives way no more if this change does not; one without failed tries is due at that time, if it was later: it waited only for a
+ * quiet pass, or for phones that no credential serves now. */
+must_check enum err wallet_due_put_change(struct request *request, const struct wallet_due *due);
 must_check enum err wallet_changes_due(struct request *request, const struct hot_at *pass,
                                        enum wallet_due_kind kind);
 

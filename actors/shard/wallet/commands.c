@@ -124,18 +124,23 @@ static enum err find_resting(struct request *request, struct account_id owner, s
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Does a credential of the operator's serve the account? */
+/* May a credential of the operator's serve passes of the account? One does unless the account has its own of that name, since a phone
+ * keeps its pass type, and a saved pass its issuer, when the account gets its own credential. */
 static enum err is_of_operator(struct request *request, bool *is)
 {
-	struct wallet_credential row;
+	struct wallet_credential row = {.number = 0}, own;
+	struct buffer            room = {0};
+	enum err                 err = OK;
 	*is = false;
-	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
-		enum err err = wallet_credential_now(request->view, request->account->id,
-		                                     (enum wallet_kind)kind, &row);
-		if (err && err != ERR_NOT_FOUND) return err;
-		*is |= !err && !memcmp(row.account.b, wallet_operator.b, sizeof row.account.b);
+	while (!err && !*is) {
+		err = wallet_credential_next(request->view, wallet_operator, &room, &row);
+		if (err) break;
+		err = wallet_credential_get(request->view, request->account->id, row.kind, row.number, &own);
+		*is = err == ERR_NOT_FOUND;
+		if (*is) err = OK;
 	}
-	return OK;
+	buffer_free(&room);
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 static enum err resume(struct request *request, struct account_id owner)
@@ -154,7 +159,7 @@ static enum err resume(struct request *request, struct account_id owner)
 	return err;
 }
 
-/* The answer: does a credential of the operator's serve it? */
+/* The answer: may a credential of the operator's serve it? */
 enum err on_WALLET_RESUME(struct request *request, struct outcome *outcome)
 {
 	msgpack_packer pk = buffer_packer(outcome->payload);

@@ -159,7 +159,11 @@ static enum err add_lease(struct request *request, struct account *account, stru
 static enum err judge(struct request *request, struct wallet_work *work, struct batch *batch,
                       const struct phones *phones, struct account *account)
 {
+	if (work->flags & WALLET_DUE_IS_LEFT && phones->never)
+		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number,
+		                  (wall_us){request->now.v + WORK_LEFT_S * US_PER_SEC});
 	work->left_until = phones->later;
+	if (phones->never && !phones->later.v) work->left_until.v = INT64_MAX;
 	if (phones->usable) return add_lease(request, account, work, batch, phones);
 	if (phones->later.v)
 		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number, phones->later);

@@ -129,7 +129,20 @@ static enum err settle_done(struct request *request, wall_us left_until, struct 
 	if (work->is_behind || !left_until.v) return settle_end(request, work);
 	work->row.tries = 0;
 	work->row.due = left_until; /* it keeps its age */
+	work->row.flags = 0;
+	if (left_until.v == INT64_MAX) {
+		work->row.due.v = request->now.v + WORK_LEFT_S * US_PER_SEC;
+		work->row.flags = WALLET_DUE_IS_LEFT;
+	}
 	return wallet_due_put(request->view, &work->row);
+}
+
+/* The next lease finds the credential's rest. */
+static enum err settle_held(struct request *request, struct wallet_due *row)
+{
+	if (row->due.v > request->now.v) row->due = request->now; /* it was woken before its time */
+	row->flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
+	return wallet_due_put(request->view, row);
 }
 
 /* A service that accepts a push to a phone which does not exist is not APNs. */
@@ -159,9 +172,7 @@ static enum err settle(struct request *request, const struct settled_push *settl
 	switch (fate) {
 	case PUSH_DONE: return settle_done(request, work->left_until, &ends);
 	case PUSH_AGAIN: return settle_again(request, &ends);
-	case PUSH_HELD:
-		return wallet_due_put(request->view,
-		                      &ends.row); /* the next lease finds the credential's rest */
+	case PUSH_HELD: return settle_held(request, &ends.row);
 	default: return settle_end(request, &ends);
 	}
 }

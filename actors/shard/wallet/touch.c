@@ -4,6 +4,7 @@
 
 #include "actors/shard/account/account.h"
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/states.h"
@@ -100,12 +101,12 @@ static enum err walk(struct request *request, uint32_t from, unsigned count_max,
 
 static enum err put_due(struct request *request, uint32_t number, enum wallet_due_kind kind)
 {
-	struct wallet_due row = {.account = request->account->id, .kind = kind, .number = number};
-	enum err err = wallet_due_get(request->view, &row); /* one that waits covers this change, too */
-	if (err != ERR_NOT_FOUND) return err;
-	row.due = row.since = request->now;
-	row.flags = WALLET_DUE_IS_BULK;
-	return wallet_due_put(request->view, &row);
+	const struct wallet_due due = {.account = request->account->id,
+	                               .kind = kind,
+	                               .number = number,
+	                               .due = request->now,
+	                               .flags = WALLET_DUE_IS_BULK};
+	return wallet_due_put_change(request, &due);
 }
 
 static enum err push(struct request *request, uint32_t template, const struct walked *walked, unsigned i)

@@ -140,7 +140,7 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 	take_out(queue, work); /* by its former flags */
 	queue->counts[row->kind] += !work->has_row;
 	work->has_row = true;
-	work->waits_for_rest = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
+	work->waits_for_phones = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
 	work->due = row->due;
 	work->flags = row->flags;
 	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
@@ -187,6 +187,11 @@ enum err work_load(struct work_queue **made, struct view *view)
 		TAILQ_INIT(&queue->rings[i]);
 	enum err err = wallet_due_from(view, &row);
 	while (!err) {
+		if (row.flags & WALLET_DUE_IS_LEFT) {
+			/* A credential was perhaps put just before the shard ended. */
+			row.flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
+			row.due = row.since;
+		}
 		if ((err = on_put(queue, &row))) return err;
 		err = wallet_due_next(view, &row);
 	}
@@ -206,25 +211,33 @@ void work_free(struct work_queue **freed)
 	free(queue);
 }
 
-/* Does it wait for a credential, and not only for the end of its rest after a push? `ends_rest`: also if phones were pushed to, and the
- * others wait. */
-static bool is_held(const struct wallet_work *work, bool ends_rest, wall_us now)
+/* What a write may mean for what is held, the least first. */
+enum news {
+	NEWS_ANY,    /* settings have changed, or something was said of a credential */
+	NEWS_SERVES, /* a credential serves, as far as is known: it rests no more */
+	NEWS_PUT     /* one was put; or removed, so that perhaps the operator's serves */
+};
+
+/* Does it wait for a credential, and not only for the end of its rest after a push? */
+static bool is_held(const struct wallet_work *work, enum news news, wall_us now)
 {
-	bool rests = work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
-	bool waits = ends_rest && work->waits_for_rest && work->due.v > now.v;
+	bool      rests = work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
+	enum news least = work->flags & WALLET_DUE_IS_LEFT ? NEWS_PUT : NEWS_SERVES;
+	bool      waits = news >= least && work->waits_for_phones && work->due.v > now.v;
 	return work->has_row && work->state == WORK_LATER && (rests || waits);
 }
 
 /* The row keeps its time: that is when it is due after a restart. */
-static enum err let_go(struct work_queue *queue, struct wallet_work *work, wall_us now)
+static enum err let_go(struct work_queue *queue, struct wallet_work *work, enum news news, wall_us now)
 {
 	work->rests = now;
-	if (work->waits_for_rest) work->due = now;
+	if (news == NEWS_PUT) work->flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
+	if (work->waits_for_phones) work->due = now;
 	return put_later(queue, work);
 }
 
 /* What an account held may go on; NULL: what every account held. */
-static enum err wake(struct work_queue *queue, const struct account_id *account, bool ends_rest, wall_us now)
+static enum err wake(struct work_queue *queue, const struct account_id *account, enum news news, wall_us now)
 {
 	struct wallet_work *work;
 	enum err            err = OK;
@@ -232,19 +245,21 @@ static enum err wake(struct work_queue *queue, const struct account_id *account,
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
 			bool is_meant = !account || same_account(work->account, *account);
-			if (!is_meant || !is_held(work, ends_rest, now)) continue;
-			if ((err = let_go(queue, work, now))) return err;
+			if (!is_meant || !is_held(work, news, now)) continue;
+			if ((err = let_go(queue, work, news, now))) return err;
 		}
 	}
 	return err;
 }
 
-/* Does a credential that was written serve, as far as is known? */
-static bool ends_rest(const struct write *write)
+static enum news news_of(const struct write *write, wall_us now)
 {
 	struct wallet_credential row;
-	return write->kind != WRITE_DEL && !wallet_credential_read(write->value, &row) && !row.rest_s &&
-	       !row.last_error.size;
+	if (write->table != TABLE_WALLET_CREDENTIAL) return NEWS_ANY;
+	if (write->kind == WRITE_DEL) return NEWS_PUT;
+	if (wallet_credential_read(write->value, &row)) return NEWS_ANY;
+	if (row.put.v == now.v) return NEWS_PUT;
+	return row.rest_s || row.last_error.size ? NEWS_ANY : NEWS_SERVES;
 }
 
 enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
@@ -261,7 +276,7 @@ enum err work_on_settings(struct work_queue *queue, const struct writes *writes,
 		if (write->key.size < sizeof account.b) continue;
 		memcpy(account.b, write->key.at, sizeof account.b);
 		bool serves_all = is_credential && same_account(account, wallet_operator);
-		err = wake(queue, serves_all ? NULL : &account, is_credential && ends_rest(write), now);
+		err = wake(queue, serves_all ? NULL : &account, news_of(write, now), now);
 	}
 	return err;
 }
@@ -270,7 +285,7 @@ enum err work_wake_held(struct work_queue *queue, struct account_id account, enu
                         uint32_t number, wall_us now)
 {
 	struct wallet_work *work = find(queue, account, kind, number);
-	return work && is_held(work, false, now) ? let_go(queue, work, now) : OK;
+	return work && is_held(work, NEWS_ANY, now) ? let_go(queue, work, NEWS_ANY, now) : OK;
 }
 
 /* Taking -------------------------------------------------------------------------------------------------- */

@@ -6,12 +6,12 @@
 #include <sys/queue.h>
 
 /* What is due on passes in wallets, in the writer's memory: the rows of WALLET_DUE, read at start and updated with every write.
- * Removals, touches and messages are taken one by one, the earliest first. Pushes and calls of Google (updates of objects, and of classes) are leased to the timer, each in a
- * lane of its own: accounts take turns, and changes
- * of single passes go before those of many. A pass that was leased is not leased again for WORK_REST_S, however often it
+ * Removals, touches and messages are taken one by one, the earliest first. Pushes and calls of Google (updates of objects, and of
+ * classes) are leased to the timer, each in a lane of its own: accounts take turns, and changes of single passes go before those of
+ * many. A pass that was leased is not leased again for WORK_REST_S, however often it
  * changes. Leases are in memory alone: after a restart all is due again, and at worst a phone is pushed twice. wall_us is service
  * time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
-enum { WORK_REST_S = 5, WORK_LEASE_S = 25, WORK_HELD_S = 3600 };
+enum { WORK_REST_S = 5, WORK_LEASE_S = 25, WORK_HELD_S = 3600, WORK_LEFT_S = 86400 };
 
 enum work_state {
 	WORK_LATER,  /* in the agenda of its kind */
@@ -26,16 +26,17 @@ struct wallet_work {
 	struct agenda_entry entry;        /* of LATER */
 	struct agenda_entry age;          /* while it has a row */
 	struct account_id   account;
-	uint8_t             kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
-	bool                has_row;            /* false: it only rests */
-	bool     waits_for_rest; /* the row waits for phones whose credential rests; others were pushed to */
-	uint32_t number;
-	wall_us  due;   /* as the row says */
-	wall_us  rests; /* not before, whatever the row says */
-	uint64_t token; /* of its lease */
-	mono_us  until; /* likewise */
-	wall_us
-	    left_until; /* likewise: phones that are left out, since their credential rests until then; 0: none */
+	uint8_t             kind, state; /* enum wallet_due_kind, enum work_state */
+	uint8_t             flags;   /* of the row; without WALLET_DUE_IS_LEFT since a credential was put */
+	bool                has_row; /* false: it only rests */
+	bool                waits_for_phones; /* that no credential serves now; others were pushed to */
+	uint32_t            number;
+	wall_us             due;   /* as the row says */
+	wall_us             rests; /* not before, whatever the row says */
+	uint64_t            token; /* of its lease */
+	mono_us             until; /* likewise */
+	/* Likewise: some phones are left out, since their credential rests until then. INT64_MAX: it is missing, or has ended. 0: none. */
+	wall_us              left_until;
 	uint64_t             issuer;     /* likewise, of a pass at Google: of its row then */
 	bool                 was_wanted; /* likewise: was its object to be made then? */
 	struct work_account *line;       /* of READY */
