@@ -31,6 +31,22 @@ static void append(struct push_reports *reports, struct buffer *to, struct span 
 	buffer_append(to, record.at, record.size);
 }
 
+/* The same in front of the others. */
+static void prepend(struct push_reports *reports, struct buffer *to, struct span record)
+{
+	size_t size = to->size;
+	append(reports, to, record);
+	if (to->size == size) return;
+	memmove(to->at + record.size, to->at, size);
+	memcpy(to->at, record.at, record.size);
+}
+
+/* What is noted of a push of `wallet check` is sent no later than its report, which ends it. */
+static void note(struct push_reports *reports, struct buffer *to, struct span record, bool is_of_check)
+{
+	(is_of_check ? prepend : append)(reports, to, record);
+}
+
 void push_reports_lease(struct push_reports *reports, const struct push_report *report)
 {
 	uint8_t bytes[PUSH_REPORT_BYTES];
@@ -42,14 +58,14 @@ void push_reports_gone(struct push_reports *reports, const struct push_gone *gon
 {
 	uint8_t bytes[PUSH_GONE_BYTES];
 	push_gone_write(gone, bytes);
-	append(reports, &reports->gone, span_of(bytes, sizeof bytes));
+	note(reports, &reports->gone, span_of(bytes, sizeof bytes), gone->pass_number == PROBE_PASS);
 }
 
 void push_reports_complain(struct push_reports *reports, const struct push_complaint *complaint)
 {
 	uint8_t bytes[PUSH_COMPLAINT_BYTES];
 	push_complaint_write(complaint, bytes);
-	append(reports, &reports->complaints, span_of(bytes, sizeof bytes));
+	note(reports, &reports->complaints, span_of(bytes, sizeof bytes), complaint->is_rehearsed);
 }
 
 static void free_sent(struct sent_reports *sent)

@@ -35,7 +35,7 @@ struct used_credential {
 	struct apns_name  name;
 	struct apns_line *line; /* NULL: it cannot be used */
 	bool              is_doubtful;
-	bool              has_complained, has_worked; /* in this batch */
+	bool              has_worked, has_complained, has_rested; /* in this batch */
 };
 
 /* A phone to push to. */
@@ -144,12 +144,15 @@ static void note_credential(struct pushing *pushing, const struct phone *phone,
 	struct used_credential *credential = phone->credential;
 	const bool              probes = is_probe(phone);
 	bool                    works = answer->fate == APNS_GONE || (answer->fate == APNS_DONE && !probes);
-	bool                    is_said = works ? credential->has_worked : credential->has_complained;
+	const bool              rests = answer->fate == APNS_HELD;
+	bool                    is_said = works   ? credential->has_worked
+	                                  : rests ? credential->has_rested
+	                                          : credential->has_complained;
 	if (works && !credential->is_doubtful) return;
 	if (probes ? answer->fate == APNS_DONE : is_said) return;
-	struct push_complaint complaint = {.kind = works                       ? PUSH_WORKS
-	                                           : answer->fate == APNS_HELD ? PUSH_RESTS
-	                                                                       : PUSH_COMPLAINS,
+	struct push_complaint complaint = {.kind = works   ? PUSH_WORKS
+	                                           : rests ? PUSH_RESTS
+	                                                   : PUSH_COMPLAINS,
 	                                   .is_rehearsed = probes,
 	                                   .account = credential->name.account,
 	                                   .number = credential->name.number,
@@ -157,6 +160,7 @@ static void note_credential(struct pushing *pushing, const struct phone *phone,
 	                                   .put = credential->name.put};
 	credential->has_worked |= works && !probes;
 	credential->has_complained |= !works && !probes;
+	credential->has_rested |= rests && !probes;
 	if (!works) snprintf(complaint.reason, sizeof complaint.reason, "%s", answer->reason);
 	push_reports_complain(&pushing->reports, &complaint);
 }

@@ -1,7 +1,9 @@
-"""Phones of a pass that no credential serves while others are pushed to: they are pushed to when one is put."""
+"""Phones of a pass that no credential serves while others are pushed to: they are pushed to when one is put. And a credential that serves
+few of them."""
 from harness import wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
-from phones import PASS_TYPE, Phone
+from phones import Phone
+from wallets import show
 
 DAY = 86400
 
@@ -54,3 +56,15 @@ def test_touch_reaches_the_phones_that_are_served(at, apple):
     _, served = left_out(at, apple)
     assert at.service.cli("wallet", "touch", at.shop.account) == {"passes": 1}
     at.apns.wait(served.push, 2)
+
+
+def test_a_refused_credential_rests_whatever_was_complained_of_before(at):
+    held, first = at.installed("ada")
+    second = at.phone()
+    assert second.register(held).status == 201
+    at.service.expect_log("event=wallet-credential-rests")
+    at.apns.answers[first.push].append((413, "PayloadTooLarge"))
+    at.apns.answers[second.push].append((403, "BadCertificate"))
+    at.shop.add("ada", 1)
+    wait_for(lambda: (show(at.shop)["state"], show(at.shop)["last_error"]) == ("resting", "BadCertificate"), 10, "the rest")
+    assert len(at.apns.pushes) == 2

@@ -44,15 +44,24 @@ Test(provider_token, lives_for_fifty_minutes, .init = begin, .fini = end)
 	cr_expect(is_new(100));
 }
 
+static bool expire(int sent_minute, int minute)
+{
+	return provider_token_expire(tokens, &provider, (mono_us){sent_minute * 60 * US_PER_SEC},
+	                             (mono_us){minute * 60 * US_PER_SEC});
+}
+
 Test(provider_token, an_expired_one_is_replaced_unless_it_is_young, .init = begin, .fini = end)
 {
 	cr_expect(is_new(0));
-	cr_expect(!provider_token_expire(tokens, &provider, (mono_us){19 * 60 * US_PER_SEC}));
+	cr_expect(!expire(19, 19));
 	cr_expect(!is_new(19));
-	cr_expect(provider_token_expire(tokens, &provider, (mono_us){20 * 60 * US_PER_SEC}));
-	cr_expect(provider_token_expire(tokens, &provider, (mono_us){20 * 60 * US_PER_SEC}));
+	cr_expect(expire(20, 20));
+	cr_expect(expire(20, 20));
 	cr_expect(is_new(20));
 	cr_expect(!is_new(21));
+	cr_expect(expire(19, 21), "the push had the former one");
+	cr_expect(!is_new(21), "which was replaced");
+	cr_expect(!expire(20, 21));
 }
 
 Test(provider_token, another_key_under_the_same_name_has_its_own, .init = begin, .fini = end)

@@ -75,7 +75,7 @@ struct apns_push {
 	struct connection *connection; /* NULL: it waits */
 	int32_t            stream;
 	unsigned           repeats;
-	mono_us            due;
+	mono_us            due, sent; /* sent: last */
 	int                status;
 	size_t             body_size;
 	uint8_t            body[APNS_BODY_BYTES];

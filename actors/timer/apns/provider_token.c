@@ -123,10 +123,11 @@ const char *provider_token(struct provider_tokens *tokens, const struct provider
 	return (const char *)token->text.at;
 }
 
-bool provider_token_expire(struct provider_tokens *tokens, const struct provider *provider, mono_us now)
+bool provider_token_expire(struct provider_tokens *tokens, const struct provider *provider, mono_us sent,
+                           mono_us now)
 {
 	struct token *token = find(tokens, provider);
-	if (!token || token->is_expired) return true;
+	if (!token || token->is_expired || token->made.v > sent.v) return true;
 	token->is_expired = mono_since(now, token->made).v >= PROVIDER_TOKEN_REST_S * US_PER_SEC;
 	return token->is_expired;
 }

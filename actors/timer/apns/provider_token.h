@@ -21,6 +21,7 @@ struct provider {
  * time. Errors: NULL: no memory, or the key cannot sign. */
 const char *provider_token(struct provider_tokens *tokens, const struct provider *provider, mono_us now,
                            wall_us real);
-/* Apple says that the token has expired: the next one is new. False: the last one is younger than PROVIDER_TOKEN_REST_S, and
- * stays. */
-bool provider_token_expire(struct provider_tokens *tokens, const struct provider *provider, mono_us now);
+/* Apple says that the token of a push sent then has expired: the next one is new, unless the token was replaced since. False: it is
+ * younger than PROVIDER_TOKEN_REST_S, and stays. */
+bool provider_token_expire(struct provider_tokens *tokens, const struct provider *provider, mono_us sent,
+                           mono_us now);

@@ -70,7 +70,7 @@ static void judge(struct connection *connection, struct apns_push *push)
 	if (answer.fate == APNS_TOKEN_EXPIRED) {
 		bool is_new = connection->line->p8 && push->repeats < REPEATS_MAX &&
 		              provider_token_expire(apns->tokens, provider_of(connection->line, &provider),
-		                                    apns->now);
+		                                    push->sent, apns->now);
 		if (is_new) {
 			push_again(push);
 			return;
@@ -180,6 +180,7 @@ bool session_push(struct connection *connection, struct apns_push *push)
 	if (token) add(&headers, "authorization", span_str(token), 0);
 	push->status = 0;
 	push->body_size = 0;
+	push->sent = apns->now;
 	push->stream = nghttp2_submit_request(connection->session, NULL, headers.of, headers.count, &body,
 	                                      push);
 	return push->stream > 0;
