@@ -114,6 +114,15 @@ enum err shape_due_get(struct view *view, struct account_id account, const uint8
 	return err ? err : shape_due_read(key_span(&key), value, due);
 }
 
+enum err shapes_are_due(struct view *view, struct account_id account, bool *due)
+{
+	struct row_key  key = key_account(account);
+	struct view_row row;
+	enum err        err = view_from(view, TABLE_SHAPE_DUE, key_span(&key), &row);
+	*due = !err && key_has_prefix(row.key, key_span(&key));
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err shape_due_put(struct view *view, const struct shape_due *due)
 {
 	struct row_key key = key_due(due);

@@ -44,6 +44,21 @@ class Gallery(Receiver):
         return await self._do_image(writer, rest[1:])
 
 
+class Logos(Gallery):
+    """/logo/W/TEXT: a logo of that width; /held/W: likewise, when it is released."""
+
+    async def _do_logo(self, writer, rest):
+        width = int(rest[0])
+        writer.write(answer(200, png(width, max(40, width // 3), "/".join(rest).encode()), TYPE))
+        return True
+
+    async def _do_held(self, writer, rest):
+        future = self._loop.create_future()
+        self._held.append(future)
+        await future
+        return await self._do_logo(writer, rest)
+
+
 def options(authority, *more):
     """Options of a service that fetches from image endpoints on this host."""
     return ["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8", *more]

@@ -2,39 +2,18 @@
 phone is pushed to when they are there."""
 import pytest
 from harness import wait_for
-from images import TYPE, Gallery, answer, png
-from installed import Setting, apns, apple, credential, options  # noqa: F401: fixtures
+from images import Logos
+from installed import apns, apple, at, credential, options  # noqa: F401: fixtures
 from pkpass import entries_of, png_size
 from shop import path_of
 
 NEW, OLD = 90, 60  # widths of logos
 
 
-class Logos(Gallery):
-    """/logo/W: a logo of that width; /held/W: likewise, when it is released."""
-
-    async def _do_logo(self, writer, rest):
-        writer.write(answer(200, png(int(rest[0]), 40), TYPE))
-        return True
-
-    async def _do_held(self, writer, rest):
-        future = self._loop.create_future()
-        self._held.append(future)
-        await future
-        return await self._do_logo(writer, rest)
-
-
 @pytest.fixture
 def gallery(chain):
     with Logos(chain) as made:
         yield made
-
-
-@pytest.fixture
-def at(new_service, authority, apns, options):
-    made = Setting(new_service, authority, apns, options)
-    yield made
-    made.close()
 
 
 def patch(at, pass_id, logo):

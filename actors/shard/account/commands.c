@@ -78,7 +78,7 @@ enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 	}
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
 	bool is_new = row.looks != request->account->row.looks;
-	if (!err && is_new) err = wallet_touch_passes(request, WALLET_EVERY_TEMPLATE);
+	if (!err && is_new) err = wallet_touch_passes(request, WALLET_EVERY_TEMPLATE, request->now);
 	if (!err && is_new) err = google_classes_due(request);
 	if (!err) account_pack(request->account->id, &row, &pk);
 	return err;

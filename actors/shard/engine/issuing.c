@@ -60,27 +60,60 @@ static enum err end_pass(struct engine *engine, struct creating *pass, const cha
 	return err;
 }
 
-/* Templates ----------------------------------------------------------------------------------------------- */
+/* Images that wallets show --------------------------------------------------------------------------------- */
 
-/* The write removes the template from memory. */
-static enum err end_template(struct engine *engine, struct creating *template)
-{
-	const msgpack_object args[ARGS_TEMPLATE_FETCHED] = {object_of(template->number)};
-	const struct call    call = {.message = MSG_TEMPLATE_FETCHED,
-	                             .has_account = true,
-	                             .account = template->account->id,
-	                             .args = args};
-	struct outcome       outcome = {.payload = &engine->payload};
-	enum err             answer, err = engine_decide_own(engine, &call, &outcome, &answer);
-	if (!err && answer) issuance_drop(&engine->issuance, template); /* its row stays, likewise */
-	return err;
-}
+/* How often it is looked whether new images have been reduced: at first, and of those that have waited long. */
+enum { REDUCED_REST_S = 1, REDUCED_SLOW_S = 60, REDUCED_LONG_S = 600 };
 
 static unsigned bit_of(const char *image)
 {
 	return !strcmp(image, "logo")     ? SHAPE_OF_LOGO
 	       : !strcmp(image, "banner") ? SHAPE_OF_BANNER
 	                                  : SHAPE_OF_ICON;
+}
+
+static void leave_out(struct issuing *wanted, unsigned lacks)
+{
+	if (lacks & SHAPE_OF_LOGO) wanted->logo = span_of(NULL, 0);
+	if (lacks & SHAPE_OF_BANNER) wanted->banner = span_of(NULL, 0);
+	if (lacks & SHAPE_OF_ICON) wanted->icon = span_of(NULL, 0);
+}
+
+/* Images that are there are reduced by the timer, where wallets show them. Are all of them? */
+static enum err are_made(struct view *view, struct account_id account, const struct issuing *wanted,
+                         bool *made)
+{
+	const struct span urls[] = {wanted->logo, wanted->banner, wanted->icon};
+	enum err          err = OK;
+	*made = true;
+	for (unsigned i = 0; !err && *made && i < sizeof urls / sizeof *urls; i++)
+		if (urls[i].size) err = shapes_are_made(view, account, urls[i], made);
+	return err;
+}
+
+static void rest_until_made(struct engine *engine, struct creating *of, wall_us begun)
+{
+	bool   is_long = engine->service_now.v - begun.v > REDUCED_LONG_S * US_PER_SEC;
+	dur_us rest = {(is_long ? REDUCED_SLOW_S : REDUCED_REST_S) * US_PER_SEC};
+	issuance_rest(&engine->issuance, of, rest, engine->now);
+}
+
+/* Templates ----------------------------------------------------------------------------------------------- */
+
+/* The write removes the template from memory, unless some images are still missing (`is_partly`). */
+static enum err end_template(struct engine *engine, struct creating *template, bool is_partly)
+{
+	const msgpack_object args[ARGS_TEMPLATE_FETCHED] = {
+	    object_of(template->number), {.type = MSGPACK_OBJECT_BOOLEAN, .via.boolean = is_partly}};
+	const struct call call = {.message = MSG_TEMPLATE_FETCHED,
+	                          .has_account = true,
+	                          .account = template->account->id,
+	                          .args = args};
+	struct outcome    outcome = {.payload = &engine->payload};
+	enum err          answer, err = engine_decide_own(engine, &call, &outcome, &answer);
+	if (!err && answer && !is_partly)
+		issuance_drop(&engine->issuance, template); /* its row stays, likewise */
+	return err;
 }
 
 /* Logs a failure once an image. The client that stored the template was answered long ago. */
@@ -93,51 +126,68 @@ static void log_failure(struct creating *template, const char *image, const char
 	template->logged |= bit_of(image);
 }
 
-static void rest(struct engine *engine, struct creating *template)
+/* A template is used without the images that cannot be fetched. They are retried, because templates live long and the fault
+ * may be repaired. */
+static enum err rest_template(struct engine *engine, struct creating *template, bool has_some)
 {
+	enum err err = OK;
+	if (has_some && !template->is_partly_shown) err = end_template(engine, template, true);
+	template->is_partly_shown = true;
 	template->lacks = 0;
 	issuance_rest(&engine->issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, engine->now);
+	return err;
 }
 
-static enum err read_template(struct engine *engine, const struct creating *template, struct missing *missing)
+/* What is known of a template's images. */
+struct template_look {
+	struct missing missing;
+	bool           has_some, made;
+	wall_us        begun;
+};
+
+static enum err read_template(struct engine        *engine, const struct creating *template,
+                              struct template_look *look)
 {
-	struct issuing row;
+	struct issuing    row;
+	struct account_id account = template->account->id;
 	arena_reset(&engine->arena);
 	struct view *view = store_view(engine->store, NULL, &engine->arena);
-	enum err     err = template_images_get(view, template->account->id, template->number, &row);
+	enum err     err = template_images_get(view, account, template->number, &row);
+	*look = (struct template_look){.made = true};
 	if (err) return err;
-	if (template->lacks & SHAPE_OF_LOGO) row.logo = span_of(NULL, 0);
-	if (template->lacks & SHAPE_OF_BANNER) row.banner = span_of(NULL, 0);
-	if (template->lacks & SHAPE_OF_ICON) row.icon = span_of(NULL, 0);
-	return images_missing(view, template->account->id, &row, engine->service_now, missing);
+	leave_out(&row, template->lacks);
+	look->begun = row.begun;
+	look->has_some = row.logo.size || row.banner.size || row.icon.size;
+	err = images_missing(view, account, &row, engine->service_now, &look->missing);
+	return err || look->missing.image ? err : are_made(view, account, &row, &look->made);
 }
 
-/* A template is used without the images that cannot be fetched. They are retried, because templates live long and the fault
- * may be repaired. A URL that is too long is given up. */
+/* A URL that is too long is given up. */
 static enum err look_at_template(struct engine *engine, struct creating *template, const char *error)
 {
-	struct missing missing = {.image = NULL};
+	struct template_look look;
 	if (error) {
 		log_failure(template, template->image, error);
 		template->lacks |= bit_of(template->image);
 	}
-	enum err err = read_template(engine, template, &missing);
+	enum err err = read_template(engine, template, &look);
 	if (err) {
 		issuance_drop(&engine->issuance, template); /* its row, if any, stays, likewise */
 		return engine_judge_error(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
 	}
-	if (missing.image && missing.url.size <= URL_BYTES_MAX)
-		return issuance_want(&engine->issuance, template, missing.image, missing.url, engine->now);
-	if (missing.image) log_failure(template, missing.image, missing.too_long);
-	if (missing.image || !template->lacks) return end_template(engine, template);
-	rest(engine, template);
-	return OK;
+	const struct missing *missing = &look.missing;
+	if (missing->image && missing->url.size <= URL_BYTES_MAX)
+		return issuance_want(&engine->issuance, template, missing->image, missing->url, engine->now);
+	if (!look.made) {
+		rest_until_made(engine, template, look.begun);
+		return OK;
+	}
+	if (missing->image) log_failure(template, missing->image, missing->too_long);
+	if (missing->image || !template->lacks) return end_template(engine, template, false);
+	return rest_template(engine, template, look.has_some);
 }
 
 /* New pictures of issued passes --------------------------------------------------------------------------- */
-
-/* How often it is looked whether new pictures have been reduced, and how long. */
-enum { PICTURES_REST_S = 1, PICTURES_MADE_S = 600 };
 
 /* The write removes it from memory, or with `failed` has it looked at once more. */
 static enum err end_pictures(struct engine *engine, struct creating *pass, bool failed)
@@ -149,18 +199,6 @@ static enum err end_pictures(struct engine *engine, struct creating *pass, bool 
 	struct outcome outcome = {.payload = &engine->payload};
 	enum err       answer, err = engine_decide_own(engine, &call, &outcome, &answer);
 	if (!err && answer) issuance_drop(&engine->issuance, pass); /* its row stays, likewise */
-	return err;
-}
-
-/* Pictures that are there are reduced for the wallet by the timer. Are all of them? */
-static enum err are_made(struct view *view, struct account_id account, const struct issuing *wanted,
-                         bool *made)
-{
-	bool     has_logo = true, has_banner = true;
-	enum err err = OK;
-	if (wanted->logo.size) err = shapes_are_made(view, account, wanted->logo, &has_logo);
-	if (!err && wanted->banner.size) err = shapes_are_made(view, account, wanted->banner, &has_banner);
-	*made = has_logo && has_banner;
 	return err;
 }
 
@@ -177,23 +215,19 @@ static enum err look_at_pictures(struct engine *engine, struct creating *pass, c
 		issuance_drop(&engine->issuance, pass);
 		return OK;
 	}
-	const struct issuing wanted = {.begun = row.begun,
-	                               .logo = pass->lacks & SHAPE_OF_LOGO ? span_of(NULL, 0) : row.wanted[0],
-	                               .banner = pass->lacks & SHAPE_OF_BANNER ? span_of(NULL, 0)
-	                                                                       : row.wanted[1]};
+	struct issuing wanted = {.begun = row.begun, .logo = row.wanted[0], .banner = row.wanted[1]};
+	leave_out(&wanted, pass->lacks);
 	if (!err) err = images_missing(view, pass->account->id, &wanted, engine->service_now, &missing);
 	if (!err) err = are_made(view, pass->account->id, &wanted, &made);
 	if (err) {
 		issuance_drop(&engine->issuance, pass); /* its row, if any, stays, likewise */
 		return engine_judge_error(engine, &(struct call){.message = MSG_PASS_PICTURED}, err);
 	}
-	bool is_late = engine->service_now.v - row.begun.v > PICTURES_MADE_S * US_PER_SEC;
-	if (!missing.image && !made && !is_late) {
-		issuance_rest(&engine->issuance, pass, (dur_us){PICTURES_REST_S * US_PER_SEC}, engine->now);
-		return OK;
-	}
-	if (!missing.image) return end_pictures(engine, pass, pass->lacks != 0);
-	return issuance_want(&engine->issuance, pass, missing.image, missing.url, engine->now);
+	if (missing.image)
+		return issuance_want(&engine->issuance, pass, missing.image, missing.url, engine->now);
+	if (made) return end_pictures(engine, pass, pass->lacks != 0);
+	rest_until_made(engine, pass, row.begun);
+	return OK;
 }
 
 /* Passes -------------------------------------------------------------------------------------------------- */

@@ -205,20 +205,20 @@ static struct creating *next_rested(struct issuance *issuance, mono_us now)
 
 void issuance_rest(struct issuance *issuance, struct creating *pass, dur_us rest, mono_us now)
 {
-	struct creating *behind;
+	struct creating *before;
 	must(pass->place == CREATING_IN_HAND && pass->kind != CREATING_PASS);
 	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
 	pass->is_tried = false;
 	pass->place = CREATING_IN_REST;
 	pass->due = mono_after(now, rest);
-	TAILQ_FOREACH(behind, &issuance->resting, in_place)
+	TAILQ_FOREACH_REVERSE(before, &issuance->resting, creating_list, in_place)
 	{
-		if (behind->due.v > pass->due.v) break;
+		if (before->due.v <= pass->due.v) break;
 	}
-	if (behind)
-		TAILQ_INSERT_BEFORE(behind, pass, in_place);
+	if (before)
+		TAILQ_INSERT_AFTER(&issuance->resting, before, pass, in_place);
 	else
-		TAILQ_INSERT_TAIL(&issuance->resting, pass, in_place);
+		TAILQ_INSERT_HEAD(&issuance->resting, pass, in_place);
 }
 
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)

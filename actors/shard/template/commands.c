@@ -2,6 +2,8 @@
 #include "actors/shard/command.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/rule/rule.h"
+#include "actors/shard/wallet/pictures.h"
+#include "actors/shard/wallet/touch.h"
 #include "schemas/api/template.h"
 #include "store/image_use.h"
 #include "store/issuing.h"
@@ -57,12 +59,16 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* TEMPLATE_FETCHED, sent by the shard itself: the images of a template have been fetched, or given up. */
+/* TEMPLATE_FETCHED, sent by the shard itself. Phones that asked before have passes without these images. */
 enum err on_TEMPLATE_FETCHED(struct request *request, struct outcome *outcome)
 {
 	uint32_t number = (uint32_t)arg_integer(&request->args[ARG_TEMPLATE_FETCHED_number], 0);
+	bool     is_partly = arg_boolean(&request->args[ARG_TEMPLATE_FETCHED_partly], false);
+	bool     wanted = false;
+	enum err err = pictures_are_wanted(request, &wanted);
 	(void)outcome;
-	return template_images_del(request->view, request->account->id, number);
+	if (!err && !is_partly) err = template_images_del(request->view, request->account->id, number);
+	return err || !wanted ? err : wallet_touch_template(request, number);
 }
 
 /* template delete ACCOUNT ID: deletes a template that no pass uses, except deleted ones, and that no activation rule names.

@@ -8,10 +8,14 @@
 #include "store/issuing.h"
 #include "actors/shard/template/style.h"
 #include "actors/shard/wallet/google_class.h"
+#include "actors/shard/wallet/pictures.h"
 #include "actors/shard/wallet/touch.h"
 #include "store/template_row.h"
 #include "store/template_state.h"
 #include "store/wallet_due.h"
+
+/* Most images are fetched and reduced in this time. */
+enum { IMAGES_S = 5 };
 
 /* The number that the id in the file names; without an id, one past the last. */
 static enum err choose_number(const struct request *request, const msgpack_object *id, uint32_t *number)
@@ -35,7 +39,7 @@ static enum err check_room(struct request *request, struct outcome *outcome)
 }
 
 /* The same file again keeps its look: nothing that was made of the template has to be made again. */
-static enum err store_template(struct request *request, uint32_t number, struct span text)
+static enum err store_template(struct request *request, uint32_t number, struct span text, wall_us touched)
 {
 	struct template_row file = {.text = {NULL, 0}};
 	struct account_row  row = request->account->row;
@@ -53,7 +57,7 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	bool is_new = number > request->account->templates->count;
 	err = account_row_put(request->view, request->account->id, &row);
 	if (!err) err = google_class_due(request, number);
-	return err || is_new ? err : wallet_touch_passes(request, number);
+	return err || is_new ? err : wallet_touch_passes(request, number, touched);
 }
 
 struct read_file {
@@ -119,34 +123,43 @@ static enum err is_wanted(struct request *request, struct span url, const struct
 }
 
 static enum err want_images(struct request *request, uint32_t number, const struct named *before,
-                            const struct named *now)
+                            const struct named *now, bool *any)
 {
 	struct account_id account = request->account->id;
 	struct issuing    waiting = {.has_key = false}, row = {.begun = request->now};
 	struct span      *wanted[IMAGE_USES] = {&row.logo, &row.banner, &row.icon};
-	bool              any = false;
 	enum err          err = template_images_get(request->view, account, number, &waiting);
 	bool              has_row = !err;
+	*any = false;
 	if (err && err != ERR_NOT_FOUND) return err;
 	for (unsigned i = 0; i < IMAGE_USES; i++) {
 		bool wants;
 		if ((err = is_wanted(request, now->urls[i], before, &waiting, &wants))) return err;
 		if (wants) *wanted[i] = now->urls[i];
-		any |= wants;
+		*any |= wants;
 	}
-	if (any) return template_images_put(request->view, account, number, &row);
+	if (*any) return template_images_put(request->view, account, number, &row);
 	return has_row ? template_images_del(request->view, account, number) : OK;
 }
 
 /* Fetches its images, and counts them in place of those of the template that it replaces; `before` NULL: none. */
 static enum err take_images(struct request *request, uint32_t number, const struct template *before,
-                            const struct read_file *read)
+                            const struct read_file *read, bool *fetches)
 {
 	struct named old, now = names_of(&read->rules, &read->wallet);
 	enum err     err = names_before(request, number, before, &old);
-	if (!err) err = want_images(request, number, &old, &now);
+	if (!err) err = want_images(request, number, &old, &now, fetches);
 	return err ? err
 	           : image_urls_move(request->view, request->account->id, before ? old.urls : NULL, now.urls);
+}
+
+/* When its phones are pushed to: at once; or when its new images are there, but not much later. */
+static enum err choose_touch(struct request *request, bool fetches, wall_us *touched)
+{
+	bool     wanted = false;
+	enum err err = fetches ? pictures_are_wanted(request, &wanted) : OK;
+	touched->v = request->now.v + (wanted ? IMAGES_S * US_PER_SEC : 0);
+	return err;
 }
 
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
@@ -156,6 +169,8 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	struct read_file       read;
 	const struct template *before;
 	uint32_t               number;
+	bool                   fetches;
+	wall_us                touched;
 	char                   id[TEMPLATE_ID_TEXT];
 	msgpack_packer         pk = buffer_packer(outcome->payload);
 	enum err               err = operator_file_take(request, argument, "pass_template_id", &file);
@@ -166,8 +181,9 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (wallet_template_read(file->json, &read.rules, &read.wallet, &file->fault))
 		return operator_file_blame(outcome, file);
 	if ((err = find_before(request, number, &read, &before, outcome))) return err;
-	if ((err = take_images(request, number, before, &read))) return err;
-	if ((err = store_template(request, number, file->text))) return err;
+	if ((err = take_images(request, number, before, &read, &fetches))) return err;
+	if ((err = choose_touch(request, fetches, &touched))) return err;
+	if ((err = store_template(request, number, file->text, touched))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);
 	pack_text(&pk, "pass_template_id");

@@ -78,6 +78,28 @@ enum err pictures_change(struct request *request, const struct hot_at *pass, con
 	return replace(request, pass->number, has_former ? &former : NULL, wants ? &row : NULL);
 }
 
+enum err pictures_await(struct request *request, const struct hot_at *pass)
+{
+	struct pass_pictures row = {.begun = request->now};
+	const struct template *template;
+	struct body body;
+	struct span urls[PAGE_IMAGES];
+	enum err    err = pass_pictures_get(request->view, pass->account, pass->number, &row);
+	if (err != ERR_NOT_FOUND) return err; /* it waits for some already */
+	err = account_template(request->account, request->view, pass->now.template, &template);
+	if (!err) err = pass_body(request, pass, &body);
+	if (!err) err = pass_image_urls(request, template, &body, urls);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
+		bool is_here, is_made = true;
+		err = is_there(request, urls[i], &is_here);
+		if (!err && is_here) err = shapes_are_made(request->view, pass->account, urls[i], &is_made);
+		if (!is_made) row.wanted[i] = urls[i];
+	}
+	bool waits = row.wanted[0].size || row.wanted[1].size;
+	return err || !waits ? err : replace(request, pass->number, NULL, &row);
+}
+
 enum err pictures_forget(struct request *request, const struct hot_at *pass)
 {
 	struct pass_pictures row;

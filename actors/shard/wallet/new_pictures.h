@@ -9,5 +9,8 @@ must_check enum err pictures_change(struct request *request, const struct hot_at
                                     const struct template *template, const struct body *before,
                                     const struct body *after);
 
+/* Stages that the phones of a pass are pushed to when those of its pictures have been reduced that are there. Point reads. */
+must_check enum err pictures_await(struct request *request, const struct hot_at *pass);
+
 /* Stages that no picture is kept for the pass. Point reads. */
 must_check enum err pictures_forget(struct request *request, const struct hot_at *pass);

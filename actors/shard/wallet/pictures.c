@@ -85,5 +85,7 @@ enum err picture_fault(struct view *view, struct account_id account, struct span
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if ((err = shape_verdict_get(view, account, image.hash, &verdict))) return err;
 	if (verdict.fault) *fault = shape_fault_text(verdict.fault);
+	if (verdict.fault || verdict.made) return OK;
+	*fault = "it is still to be reduced";
 	return OK;
 }

@@ -28,6 +28,6 @@ struct pictures {
 must_check enum err pictures_of(struct view *view, struct account_id account, const struct picture_urls *urls,
                                 enum shape strip, struct pictures *pictures);
 
-/* Why a picture has no shapes: the image was never fetched, or cannot be reduced; NULL: it has them, or they are being made. */
+/* Why a picture has no shapes: the image was never fetched, was not reduced yet, or cannot be; NULL: it has them. */
 must_check enum err picture_fault(struct view *view, struct account_id account, struct span url,
                                   const char **fault);

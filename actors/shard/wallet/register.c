@@ -1,10 +1,12 @@
 /* A phone takes a pass, and gives it up. The first phone makes the pass active. When the last one is gone, the pass is removed
  * a minute later, unless one has come back: phones give up a pass and take it again by themselves. */
+#include "actors/shard/wallet/new_pictures.h"
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/work.h"
 
 #include "schemas/api/wallet.h"
 #include "store/cleanup.h"
+#include "store/image_shape.h"
 #include "store/tally.h"
 
 static struct registration named(const struct hot_at *pass, struct span device_id, uint64_t credential)
@@ -80,6 +82,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	const msgpack_object *args = request->args;
 	struct hot_at         pass;
 	struct phones         phones;
+	bool                  are_due; /* images that its package has lacked, perhaps */
 	uint64_t              credential;
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return ERR_UNAUTHENTICATED;
@@ -91,12 +94,14 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	row.push_token = arg_span(&args[ARG_WALLET_REGISTER_push_token]);
 	row.since.v = request->now.v - atomic_load(&request->facts->clock_offset); /* real time */
 	if ((err = look(request, &row, &phones))) return err;
+	if ((err = shapes_are_due(request->view, pass.account, &are_due))) return err;
 	bool is_full = !phones.has_it && phones.count >= REGISTRATIONS_PER_PASS_MAX;
 	if (is_full) err = registration_del(request->view, pass.account, &phones.oldest);
 	if (!err)
 		err = phones.has_it ? registration_renew(request->view, pass.account, &row)
 		                    : registration_put(request->view, pass.account, &row);
 	if (!err) err = note(request, &pass, !phones.count);
+	if (!err && are_due) err = pictures_await(request, &pass);
 	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
 	if (!err && !phones.has_it)
 		err = work_wake_held(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);

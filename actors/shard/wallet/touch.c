@@ -18,16 +18,17 @@
 _Static_assert(2 * (int)TOUCH_STEP_MAX + 1 <= (int)BULK_WRITES_MAX,
                "a step writes two rows for each pass and its own");
 
-enum err wallet_touch_passes(struct request *request, uint32_t template)
+enum err wallet_touch_passes(struct request *request, uint32_t template, wall_us due)
 {
-	struct wallet_due row = {.account = request->account->id,
-	                         .kind = WALLET_DUE_TOUCH,
-	                         .number = template,
-	                         .due = request->now};
+	struct wallet_due row = {
+	    .account = request->account->id, .kind = WALLET_DUE_TOUCH, .number = template, .due = due};
 	return wallet_kinds_here(request) ? wallet_due_put(request->view, &row) : OK;
 }
 
 /* Steps ----------------------------------------------------------------------------------------------------- */
+
+/* What looks at passes that show something else uses up of the allowance of those that are touched: this part. */
+enum { LOOKS_OF_ONE = 8 };
 
 /* Passes in wallets, in order. */
 enum { LOOKED_MAX = 256 /* rows of passes that are offered or were deleted, too */ };
@@ -109,7 +110,8 @@ static enum err put_due(struct request *request, uint32_t number, enum wallet_du
 	return wallet_due_put_change(request, &due);
 }
 
-static enum err push(struct request *request, uint32_t template, const struct walked *walked, unsigned i)
+static enum err push(struct request *request, uint32_t template, const struct walked *walked, unsigned i,
+                     unsigned *pushed)
 {
 	uint32_t      number = walked->of[i].number;
 	struct hot_at pass;
@@ -117,6 +119,7 @@ static enum err push(struct request *request, uint32_t template, const struct wa
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if (pass.now.status != PASS_ACTIVE) return OK;
 	if (template != WALLET_EVERY_TEMPLATE && pass.now.template != template) return OK;
+	++*pushed;
 	if (walked->of[i].has_phone) err = put_due(request, number, WALLET_DUE_PUSH);
 	return !err && walked->of[i].is_saved ? put_due(request, number, WALLET_DUE_GOOGLE) : err;
 }
@@ -132,11 +135,11 @@ enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
 	enum err err = wallet_due_get(request->view, &row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = walk(request, row.position, count_max, &walked);
-	unsigned count = walked.count > count_max ? count_max : walked.count;
+	unsigned count = walked.count > count_max ? count_max : walked.count, pushed = 0;
 	for (unsigned i = 0; !err && i < count; i++)
-		err = push(request, row.number, &walked, i);
+		err = push(request, row.number, &walked, i, &pushed);
 	if (err) return err;
-	outcome->pushed = count;
+	outcome->pushed = pushed + (count - pushed) / LOOKS_OF_ONE;
 	row.position = walked.next;
 	return row.position ? wallet_due_put(request->view, &row) : wallet_due_del(request->view, &row);
 }
@@ -152,7 +155,7 @@ static enum err touch_pass(struct request *request, struct span pass_id)
 	                   (struct ledger_row){.what = LEDGER_EDITED, .field = LEDGER_SHOWS_NOTHING});
 }
 
-static enum err touch_template(struct request *request, uint32_t number)
+enum err wallet_touch_template(struct request *request, uint32_t number)
 {
 	struct template_row file;
 	struct account_row  row = request->account->row;
@@ -162,7 +165,7 @@ static enum err touch_template(struct request *request, uint32_t number)
 	file.changed = request->now;
 	err = template_row_put(request->view, request->account->id, number, &file);
 	if (!err) err = account_row_put(request->view, request->account->id, &row);
-	return err ? err : wallet_touch_passes(request, number);
+	return err ? err : wallet_touch_passes(request, number, request->now);
 }
 
 static enum err touch_all(struct request *request)
@@ -171,7 +174,7 @@ static enum err touch_all(struct request *request)
 	row.name_look = ++row.looks;
 	row.named = request->now;
 	enum err err = account_row_put(request->view, request->account->id, &row);
-	return err ? err : wallet_touch_passes(request, WALLET_EVERY_TEMPLATE);
+	return err ? err : wallet_touch_passes(request, WALLET_EVERY_TEMPLATE, request->now);
 }
 
 /* Templates of other accounts are none of this one's. */
@@ -192,7 +195,7 @@ enum err on_WALLET_TOUCH(struct request *request, struct outcome *outcome)
 	if (arg_present(pass_id)) return touch_pass(request, arg_span(pass_id));
 	if (!arg_present(template_id)) return touch_all(request);
 	err = choose(request, template_id, &number);
-	return err ? err : touch_template(request, number);
+	return err ? err : wallet_touch_template(request, number);
 }
 
 /* How many passes phones have, of those that WALLET_TOUCH names. */
