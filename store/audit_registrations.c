@@ -112,7 +112,8 @@ static enum err audit_google(struct auditor *auditor)
 static void judge_due(struct auditor *auditor, const struct wallet_due *row)
 {
 	bool is_of_pass = row->kind == WALLET_DUE_REMOVAL || row->kind == WALLET_DUE_PUSH ||
-	                  row->kind == WALLET_DUE_GOOGLE || row->kind == WALLET_DUE_SAVED;
+	                  row->kind == WALLET_DUE_GOOGLE || row->kind == WALLET_DUE_SAVED ||
+	                  row->kind == WALLET_DUE_LEFT;
 	if (is_of_pass && row->number >= auditor->pass_count)
 		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->number);
 	if (row->kind != WALLET_DUE_REMOVAL || row->number >= auditor->pass_count) return;

@@ -17,6 +17,7 @@
  *   CLASS    template, since: it has changed, or is new, and Google has not the class that it makes
  *   CLASSES  WALLET_CLASSES_OF_ONE or _OF_ALL, position: from that template on, Google has not the account's classes; likewise, and
  *            not those of the accounts behind it in the table
+ *   LEFT     pass, position: so many of its phones do not know a change that others know, since no credential served them
  *   SAVED    pass: its holder has saved it at Google, whose callback was lost; it becomes `active`
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_due_kind {
@@ -29,14 +30,14 @@ enum wallet_due_kind {
 	WALLET_DUE_CLASS,
 	WALLET_DUE_CLASSES,
 	WALLET_DUE_SAVED,
+	WALLET_DUE_LEFT,
 	WALLET_DUE_KINDS_END
 };
 #define WALLET_EVERY_TEMPLATE UINT32_MAX
 enum { WALLET_CLASSES_OF_ONE, WALLET_CLASSES_OF_ALL };
 
-/* The row's flags. BULK: it comes from a change of many passes, and gives way to single ones. LEFT, of a push: some phones of the pass know
- * the change; no credential serves the others until one is put. It is looked at again once a day, since they may go. */
-enum { WALLET_DUE_IS_BULK = 1, WALLET_DUE_IS_LEFT = 2, WALLET_DUE_FLAGS_END = 4 };
+/* The row's flag: it comes from a change of many passes, and gives way to single ones. */
+enum { WALLET_DUE_IS_BULK = 1, WALLET_DUE_FLAGS_END = 2 };
 
 struct wallet_due {
 	struct account_id    account;

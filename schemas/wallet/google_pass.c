@@ -259,6 +259,14 @@ static void put_texts(struct google_writer *writer)
 	buffer_text(writer->out, "[]");
 }
 
+/* Messages are added by calls of their own. An erased pass, which has no id, keeps none. */
+static void put_messages(struct google_writer *writer)
+{
+	if (!writer->google->is_update || writer->google->pass->pass_id.size) return;
+	put_key(writer, "messages");
+	buffer_text(writer->out, "[]");
+}
+
 static void put_generic_head(struct google_writer *writer)
 {
 	put_localized(writer, "cardTitle", pass_parts_organization(&writer->parts));
@@ -290,9 +298,12 @@ enum err google_object_json(const struct google_pass *google, struct arena *aren
 	put_points(&writer);
 	if (is_loyalty(google->pass) && google->pass->settings->notifies_balance)
 		put_text(&writer, "notifyPreference", span_str("NOTIFY_ON_UPDATE"));
+	else if (is_loyalty(google->pass))
+		put_none(&writer, "notifyPreference");
 	put_barcode(&writer);
 	put_colour(&writer);
 	put_texts(&writer);
+	put_messages(&writer);
 	buffer_byte(out, '}');
 	return out->failed ? ERR_NO_MEMORY : OK;
 }

@@ -10,22 +10,23 @@ static BIO *bio_of(struct span file)
 	return file.size && file.size <= INT32_MAX ? BIO_new_mem_buf(file.at, (int)file.size) : NULL;
 }
 
-X509 *certificate_of(struct span file)
-{
-	BIO  *bio = bio_of(file);
-	X509 *found = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
-	if (!found && bio && BIO_reset(bio) == 1) found = d2i_X509_bio(bio, NULL);
-	BIO_free(bio);
-	ERR_clear_error();
-	return found;
-}
-
 /* Without it OpenSSL would ask on the terminal. */
 static int no_passphrase(char *room, int size, int writing, void *asked)
 {
 	(void)room, (void)size, (void)writing;
 	*(bool *)asked = true;
 	return -1;
+}
+
+X509 *certificate_of(struct span file)
+{
+	BIO  *bio = bio_of(file);
+	bool  encrypted = false;
+	X509 *found = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, &encrypted) : NULL;
+	if (!found && bio && BIO_reset(bio) == 1) found = d2i_X509_bio(bio, NULL);
+	BIO_free(bio);
+	ERR_clear_error();
+	return found;
 }
 
 EVP_PKEY *private_key_of(struct span file, bool *encrypted)

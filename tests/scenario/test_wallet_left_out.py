@@ -20,7 +20,7 @@ def left_out(at, apple):
     at.advance(61 * DAY)
     at.shop.add("ada", 1)
     at.apns.wait(served.push)
-    wait_for(lambda: at.service.cli("wallet", "show", at.shop.account)["waiting"]["pushes"] == 1, 10, "the other phone to wait")
+    wait_for(lambda: not at.due("push"), 10, "the report")
     at.advance(6)
     return left, served
 

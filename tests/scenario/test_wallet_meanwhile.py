@@ -125,3 +125,39 @@ def test_an_end_of_a_callback_in_the_far_future_is_kept(at):
     wait_for(lambda: at.google.of("PATCH", "loyaltyObject")[-1].answer == 404, 10, "the answer")
     assert at.status("ada") == "active"
     assert at.service.cli("wallet", "show", at.shop.account)["waiting"]["updates"] == 1, "it may be too fresh"
+
+
+def test_a_pass_that_is_erased_during_its_calls_is_blank_at_the_end(at):
+    """The message's call takes longer than the pause between two leases of a pass; the object is written after it."""
+    made = at.saved("ada")
+
+    def erase():
+        at.service.cli("pass", "erase", at.shop.account, "ada")
+        at.advance(6)
+        time.sleep(NOT)  # in which no other job of the pass begins
+
+    call = Meanwhile(erase, None)
+    at.google.answers["POST", "loyaltyObject/addMessage"].append(call)
+    at.advance(6)
+    before = len(at.google.of("PATCH", "loyaltyObject"))
+    at.shop.add("ada", 7, message="Hello")
+    call.begin()
+    wait_for(lambda: not at.advance(6) and len(at.google.of("PATCH", "loyaltyObject")) == before + 2, 15, "both writes of the object")
+    wait_for(lambda: not at.advance(6) and at.object_of(made)["accountName"] is None and at.object_of(made)["messages"] == [], 15, "the blank object")
+    wait_for(lambda: at.due() == 0, 10, "nothing to be due")
+    at.advance(60)
+    assert at.object_of(made)["accountName"] is None
+    assert at.service.cli("verify")["ok"]
+
+
+def test_an_object_that_google_does_not_show_yet_is_blanked_later(at):
+    made = at.shop.create("ada", "balance")
+    at.save(made)
+    at.google.wait("PATCH", "loyaltyObject")
+    hidden = at.google.things.pop(("loyaltyObject", at.id_of(made)))
+    before = len(at.google.of("PATCH", "loyaltyObject"))
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    wait_for(lambda: not at.advance(6) and len(at.google.of("PATCH", "loyaltyObject")) > before, 15, "the call")
+    wait_for(lambda: at.google.of("PATCH", "loyaltyObject")[-1].answer == 404, 10, "the answer")
+    at.google.things["loyaltyObject", at.id_of(made)] = hidden
+    wait_for(lambda: not at.advance(6) and at.object_of(made)["accountName"] is None, 15, "the blank object")

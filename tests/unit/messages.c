@@ -130,7 +130,8 @@ Test(messages, a_shards_messages_to_itself_only_end_passes)
 		              message == MSG_TEMPLATE_FETCHED || message == MSG_CLEAN ||
 		              message == MSG_WALLET_REMOVE || message == MSG_WALLET_TOUCH_STEP ||
 		              message == MSG_WALLET_MESSAGE_STEP || message == MSG_WALLET_CLASSES_STEP ||
-		              message == MSG_WALLET_GOOGLE_SAVED || message == MSG_PASS_PICTURED;
+		              message == MSG_WALLET_GOOGLE_SAVED || message == MSG_PASS_PICTURED ||
+		              message == MSG_WALLET_LEFT;
 		if (row->receiver != ROLE_SHARD) continue;
 		cr_expect_eq(row->senders == bit(ROLE_SHARD), is_own, "%s", row->name);
 		cr_expect(is_own || !(row->senders & bit(ROLE_SHARD)), "%s", row->name);

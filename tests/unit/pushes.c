@@ -331,61 +331,109 @@ static void leave_a_phone(void)
 	put_phone(0, 4, 2, "pass.default");
 	change(0, 4);
 	cr_assert_eq(lease(24), 1);
+	cr_assert(is_due(0, WALLET_DUE_LEFT, 4, &row) && row.position == 1);
 	report(&leases[0], PUSH_DONE);
-	cr_assert(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.flags == WALLET_DUE_IS_LEFT);
+	cr_assert(!is_push_due(0, 4));
 	pass_seconds(WORK_REST_S);
+}
+
+/* As the shard does by itself. Was it time to look? */
+static bool look_at_left(uint32_t pass)
+{
+	struct account *account;
+	msgpack_object  args[ARGS_WALLET_LEFT] = {[ARG_WALLET_LEFT_number] = number(pass)};
+	if (!work_take(work, WALLET_DUE_LEFT, now)) return false;
+	struct request request = request_now(args);
+	cr_assert_eq(account_cached(&cache, s.view, shop(0), &account), OK);
+	request.account = account;
+	cr_assert_eq(save(on_WALLET_LEFT(&request, &outcome)), OK);
+	return true;
 }
 
 Test(pushes, phones_that_were_left_out_are_pushed_to_when_they_have_a_credential)
 {
+	struct wallet_due row;
 	leave_a_phone();
-	for (unsigned days = 0; days < 3; days++, pass_seconds(86400))
+	cr_expect(!look_at_left(4));
+	pass_seconds(60);
+	for (unsigned days = 0; days < 3; days++, pass_seconds(86400)) {
+		cr_expect(look_at_left(4) && !look_at_left(4), "once a day");
 		cr_expect_eq(lease(24), 0, "nothing has changed for the other phone");
+	}
+	cr_assert(look_at_left(4));
 	complain(PUSH_RESTS, 1);
 	pass_seconds(60);
 	complain(PUSH_WORKS, 1);
-	cr_expect_eq(lease(24), 0, "nor when its credential works again");
+	cr_expect(!look_at_left(4));
 	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert(look_at_left(4));
+	cr_expect(!is_due(0, WALLET_DUE_LEFT, 4, &row));
 	cr_assert_eq(lease(24), 1);
 	cr_expect_eq(token_counts[0], 2);
-	report(&leases[0], PUSH_HELD);
-	pass_seconds(WORK_REST_S);
-	cr_assert_eq(lease(24), 1, "its credential rested meanwhile");
 	report(&leases[0], PUSH_DONE);
 	cr_expect(!is_push_due(0, 4));
 }
 
-Test(pushes, a_change_does_not_wait_for_phones_that_were_left_out)
+Test(pushes, a_credential_that_is_put_during_a_push_is_seen_soon)
 {
-	struct wallet_due row;
-	leave_a_phone();
+	put_phone(0, 4, 1, "pass.gone");
+	put_phone(0, 4, 2, "pass.default");
 	change(0, 4);
-	cr_assert(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.due.v == now.v && !row.flags);
 	cr_assert_eq(lease(24), 1);
-	report(&leases[0], PUSH_DONE);
-	cr_expect(is_due(0, WALLET_DUE_PUSH, 4, &row) && row.flags == WALLET_DUE_IS_LEFT);
+	put_credential(shop(0), "pass.gone");
+	report(&leases[0], PUSH_REFUSED);
+	cr_expect(!is_push_due(0, 4));
+	pass_seconds(60);
+	cr_assert(look_at_left(4));
+	cr_assert_eq(lease(24), 1);
 }
 
-Test(pushes, phones_that_were_left_out_are_looked_at_again_after_a_start)
+Test(pushes, changes_do_not_wait_for_phones_that_were_left_out)
+{
+	leave_a_phone();
+	for (unsigned days = 0; days < 3; days++, pass_seconds(86400)) {
+		change(0, 4);
+		cr_assert_eq(lease(24), 1);
+		report(&leases[0], PUSH_DONE);
+		cr_expect(!is_push_due(0, 4));
+		pass_seconds(60);
+		cr_expect(look_at_left(4));
+	}
+}
+
+Test(pushes, phones_that_were_left_out_are_looked_at_after_a_start)
 {
 	leave_a_phone();
 	put_credential_at(shop(0), "pass.gone", now);
 	work_free(&work);
 	cr_assert_eq(work_load(&work, s.view), OK);
+	cr_assert(look_at_left(4));
 	cr_assert_eq(lease(24), 1);
 	cr_expect_eq(token_counts[0], 2);
 }
 
-Test(pushes, phones_that_were_left_out_and_go_are_waited_for_no_more)
+Test(pushes, phones_that_were_left_out_and_go_are_looked_at_no_more)
 {
+	struct wallet_due row;
 	leave_a_phone();
 	struct registration gone = phone(4, 1, "pass.gone");
 	cr_assert_eq(registration_del(s.view, shop(0), &gone), OK);
 	cr_assert_eq(save(OK), OK);
 	pass_seconds(86400);
-	cr_assert_eq(lease(24), 1);
-	report(&leases[0], PUSH_DONE);
-	cr_expect(!is_push_due(0, 4));
+	cr_assert(look_at_left(4));
+	cr_expect(!is_due(0, WALLET_DUE_LEFT, 4, &row));
+}
+
+Test(pushes, what_cannot_be_pushed_holds_up_no_other_pass)
+{
+	for (uint32_t i = 0; i < 30; i++) {
+		put_phone(0, i, 1, "pass.gone");
+		change(0, i);
+	}
+	put_phone(1, 5, 1, "pass.default");
+	change(1, 5);
+	cr_assert_eq(lease(24), 1, "all are looked at");
+	cr_expect_eq(leases[0].account.b[1], 1);
 }
 
 Test(pushes, bytes_that_are_no_reports_are_refused)

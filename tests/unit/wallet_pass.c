@@ -390,6 +390,18 @@ Test(wallet_pass, at_google_may_notify_of_points)
 {
 	begin(CAFE ",\"wallet\":{\"google\":{\"notify_balance\":true}}}");
 	OBJECT_HAS("\"notifyPreference\":\"NOTIFY_ON_UPDATE\"");
+	begin(CAFE "}");
+	google.is_update = true;
+	OBJECT_HAS("\"notifyPreference\":null");
+}
+
+Test(wallet_pass, at_google_an_erased_pass_keeps_no_message)
+{
+	begin(CAFE "}");
+	google.is_update = true;
+	OBJECT_LACKS("messages");
+	pass.pass_id = span_of(NULL, 0);
+	OBJECT_HAS("\"messages\":[]");
 }
 
 Test(wallet_pass, at_google_damaged_data_are_an_error)

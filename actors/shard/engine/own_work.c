@@ -19,7 +19,8 @@ _Static_assert(
         (int)ARG_WALLET_MESSAGE_STEP_count == (int)ARG_COUNT && (int)ARGS_WALLET_MESSAGE_STEP == (int)ARGS &&
         (int)ARG_WALLET_CLASSES_STEP_number == (int)ARG_NUMBER &&
         (int)ARG_WALLET_CLASSES_STEP_count == (int)ARG_COUNT && (int)ARGS_WALLET_CLASSES_STEP == (int)ARGS &&
-        (int)ARG_WALLET_GOOGLE_SAVED_number == (int)ARG_NUMBER && (int)ARGS_WALLET_GOOGLE_SAVED == 1,
+        (int)ARG_WALLET_GOOGLE_SAVED_number == (int)ARG_NUMBER && (int)ARGS_WALLET_GOOGLE_SAVED == 1 &&
+        (int)ARG_WALLET_LEFT_number == (int)ARG_NUMBER && (int)ARGS_WALLET_LEFT == 1,
     "the commands' arguments have the same places");
 
 struct own_work {
@@ -35,6 +36,7 @@ static const struct own_work singles[] = {
     {WALLET_DUE_NOTICE, MSG_WALLET_MESSAGE_STEP, 32, 1},
     {WALLET_DUE_CLASSES, MSG_WALLET_CLASSES_STEP, 4, CLASSES_STEP_MAX},
     {WALLET_DUE_SAVED, MSG_WALLET_GOOGLE_SAVED, 32, 1},
+    {WALLET_DUE_LEFT, MSG_WALLET_LEFT, 32, 1},
 };
 static const struct own_work bulks[] = {
     {WALLET_DUE_TOUCH, MSG_WALLET_TOUCH_STEP, 4, TOUCH_STEP_MAX},

@@ -21,6 +21,7 @@ struct settled {
 	bool
 	     is_another; /* the row speaks of another object since the lease: of another issuer, or of one that is to be made */
 	bool is_deleted; /* the template of a class */
+	bool is_changed; /* the work was put again since the lease */
 };
 
 static void note_message(const struct request *request, struct settled *settled)
@@ -143,8 +144,12 @@ static enum err stage(struct request *request, struct settled *settled)
 	enum google_fate fate = settled->report->fate;
 	if (settled->work.row.kind == WALLET_DUE_CLASS) return settle_class(request, settled);
 	if (!(settled->pass.now.flags & HOT_ERASED)) return settle_one(request, settled);
-	if (fate == GOOGLE_HELD) return wallet_due_put(request->view, &settled->work.row);
-	if (fate == GOOGLE_DONE || fate == GOOGLE_ABSENT) return forget(request, settled);
+	if (fate == GOOGLE_HELD || settled->is_changed)
+		return wallet_due_put(request->view, &settled->work.row);
+	/* Just after a callback Google may not show the object yet. */
+	bool is_shown = settled->row.state != WALLET_GOOGLE_SAVED ||
+	                google_real_time(request).v >= settled->row.quiet.v;
+	if (fate == GOOGLE_DONE || (fate == GOOGLE_ABSENT && is_shown)) return forget(request, settled);
 	/* What Google has of the holder must go: it is tried without an end. */
 	if (settled->work.row.tries > ERASED_TRIES) settled->work.row.tries = ERASED_TRIES;
 	return settle_again(request, &settled->work);
@@ -168,19 +173,18 @@ static enum err look_up_class(struct request *request, struct settled *settled)
 	settled->is_deleted = err == ERR_NOT_FOUND;
 	if (err) return settled->is_deleted ? OK : err;
 	err = wallet_credential_now(request->view, lease->account, WALLET_GOOGLE, &now);
-	settled->work.is_behind = look > lease->look || (!err && now.number != lease->head);
+	settled->work.is_behind = settled->is_changed || look > lease->look ||
+	                          (!err && now.number != lease->head);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Looks up what a report is of; *is_meant: its lease is still under way. Range reads. */
-static enum err look_up(struct request *request, struct settled *settled, bool *is_meant)
+static enum err look_up_work(struct request *request, struct settled *settled, const struct wallet_work *work,
+                             bool *is_meant)
 {
 	const struct push_lease *lease = &settled->report->lease;
 	struct registration      phone = {.pass_number = lease->pass_number};
-	*is_meant = false;
-	bool                      ok = settled->report->fate == GOOGLE_DONE;
-	const struct wallet_work *work = work_leased(request->work, WORK_GOOGLE, lease);
-	if (probe_end(&request->work->probes[WORK_GOOGLE], lease, ok) || !work) return OK;
+	settled->is_changed = work->is_changed;
 	settled->work = (struct settled_work){
 	    .lease = lease,
 	    .row = {.account = lease->account, .kind = work->kind, .number = lease->pass_number}};
@@ -199,7 +203,21 @@ static enum err look_up(struct request *request, struct settled *settled, bool *
 	if (!*is_meant) return err;
 	settled->is_another = settled->row.issuer != work->issuer ||
 	                      (settled->row.state == WALLET_GOOGLE_WANTED && !work->was_wanted);
-	return settle_is_behind(request, lease, &settled->work.is_behind);
+	err = settle_is_behind(request, lease, &settled->work.is_behind);
+	settled->work.is_behind |= settled->is_changed;
+	return err;
+}
+
+static enum err look_up(struct request *request, struct settled *settled, bool *is_meant)
+{
+	const struct push_lease *lease = &settled->report->lease;
+	bool                     ok = settled->report->fate == GOOGLE_DONE;
+	struct wallet_work      *work = work_leased(request->work, WORK_GOOGLE, lease);
+	*is_meant = false;
+	if (probe_end(&request->work->probes[WORK_GOOGLE], lease, ok) || !work) return OK;
+	enum err err = look_up_work(request, settled, work, is_meant);
+	work->is_reported = !err && *is_meant;
+	return err;
 }
 
 enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)

@@ -1,6 +1,7 @@
 /* WALLET_LEASE: the timer asks which passes in wallets have changed. It gets the right to push to their phones, with the push
  * tokens and the credentials to do it with. Nothing durable says that a pass is leased: its row stays until the report. A pass
  * that no phone has loses its row here. */
+#include "actors/rt/log.h"
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/work.h"
@@ -16,6 +17,12 @@ enum {
 	CREDENTIALS_FULL = PUSHES_PER_CALL_MAX,
 	CREDENTIALS_MAX = CREDENTIALS_FULL + REGISTRATIONS_PER_PASS_MAX
 };
+/* Passes that one answer looks at, most of which perhaps cannot be pushed to. */
+enum { LOOKS_MAX = 4 * PUSHES_PER_CALL_MAX };
+/* Phones that are left out are looked at soon, since a credential may be put meanwhile. */
+enum { LEFT_LOOK_S = 60 };
+_Static_assert(2 * (int)PUSHES_PER_CALL_MAX <= (int)BULK_WRITES_MAX,
+               "an answer writes two rows for each pass");
 
 /* Can it be pushed with now? */
 enum use { USE_IT, USE_LATER, USE_NEVER };
@@ -33,10 +40,12 @@ struct batch {
 	struct named        named[CREDENTIALS_MAX];
 	unsigned            named_count, credential_count, lease_count;
 	struct buffer       credentials, leases;
-	struct wallet_work *taken[PUSHES_PER_CALL_MAX];
+	struct wallet_work *taken[LOOKS_MAX];
 	unsigned            taken_count;
 	struct wallet_due   done[PUSHES_PER_CALL_MAX]; /* rows without a phone */
 	unsigned            done_count;
+	struct wallet_due   left[PUSHES_PER_CALL_MAX]; /* of phones that no credential serves */
+	unsigned            left_count;
 };
 
 static enum use use_of(const struct request *request, const struct account *account,
@@ -97,9 +106,20 @@ static enum err credential_of(struct request *request, const struct account *acc
 /* The phones of a pass: what can be pushed to now, and whether the rest can be later. */
 struct phones {
 	unsigned usable, never;
-	wall_us  later; /* when the last of those whose credential rests can be pushed to; 0: none rests */
+	/* When the first and the last of those whose credential rests can be pushed to; 0: none rests. */
+	wall_us       soonest, latest;
+	uint64_t      latest_credential;
 	struct buffer tokens;
 };
+
+static void note_rest(struct phones *phones, const struct named *credential)
+{
+	const wall_us until = credential->rests_until;
+	if (!phones->soonest.v || until.v < phones->soonest.v) phones->soonest = until;
+	if (until.v <= phones->latest.v) return;
+	phones->latest = until;
+	phones->latest_credential = credential->number;
+}
 
 static enum err find_phones(struct request *request, const struct account *account, uint32_t pass_number,
                             struct batch *batch, struct phones *phones)
@@ -112,8 +132,7 @@ static enum err find_phones(struct request *request, const struct account *accou
 		    row; /* look-ups of other tables leave its texts, and not the cursor's */
 		if ((err = credential_of(request, account, row.credential, batch, &credential))) return err;
 		phones->never += credential->use == USE_NEVER;
-		if (credential->use == USE_LATER && credential->rests_until.v > phones->later.v)
-			phones->later = credential->rests_until;
+		if (credential->use == USE_LATER) note_rest(phones, credential);
 		if (credential->use != USE_IT) continue;
 		msgpack_packer pk = buffer_packer(&phones->tokens);
 		phones->usable++;
@@ -124,6 +143,11 @@ static enum err find_phones(struct request *request, const struct account *accou
 	}
 	if (err != ERR_NOT_FOUND) return err;
 	return phones->tokens.failed ? ERR_NO_MEMORY : OK;
+}
+
+static wall_us held_until(const struct request *request)
+{
+	return (wall_us){request->now.v + WORK_HELD_S * US_PER_SEC};
 }
 
 static enum err add_lease(struct request *request, struct account *account, struct wallet_work *work,
@@ -155,21 +179,30 @@ static enum err add_lease(struct request *request, struct account *account, stru
 	return OK;
 }
 
+/* Later, in memory alone. */
+static enum err put_off(struct request *request, const struct wallet_work *work, wall_us at)
+{
+	return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number, at);
+}
+
 /* What becomes of a pass that is due. */
 static enum err judge(struct request *request, struct wallet_work *work, struct batch *batch,
                       const struct phones *phones, struct account *account)
 {
-	if (work->flags & WALLET_DUE_IS_LEFT && phones->never)
-		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number,
-		                  (wall_us){request->now.v + WORK_LEFT_S * US_PER_SEC});
-	work->left_until = phones->later;
-	if (phones->never && !phones->later.v) work->left_until.v = INT64_MAX;
-	if (phones->usable) return add_lease(request, account, work, batch, phones);
-	if (phones->later.v)
-		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number, phones->later);
-	if (phones->never)
-		return work_again(request->work, work->account, WALLET_DUE_PUSH, work->number,
-		                  (wall_us){request->now.v + WORK_HELD_S * US_PER_SEC});
+	work->left_until = phones->latest;
+	work->left_credential = phones->latest_credential;
+	if (phones->usable) {
+		if (phones->never)
+			batch->left[batch->left_count++] = (struct wallet_due){
+			    .account = work->account,
+			    .kind = WALLET_DUE_LEFT,
+			    .number = work->number,
+			    .due = {request->now.v + LEFT_LOOK_S * US_PER_SEC},
+			    .position = phones->never};
+		return add_lease(request, account, work, batch, phones);
+	}
+	if (phones->soonest.v) return put_off(request, work, phones->soonest);
+	if (phones->never) return put_off(request, work, held_until(request));
 	batch->done[batch->done_count++] = (struct wallet_due){
 	    .account = work->account, .kind = WALLET_DUE_PUSH, .number = work->number};
 	return OK;
@@ -223,9 +256,18 @@ static enum err add_probe(struct request *request, struct batch *batch)
 
 static bool is_full(const struct batch *batch, unsigned count)
 {
-	return batch->taken_count >= count ||
+	return batch->taken_count >= LOOKS_MAX || batch->lease_count >= count || batch->done_count >= count ||
 	       batch->leases.size + batch->credentials.size >= HANDED_BODY_BYTES ||
 	       batch->named_count >= CREDENTIALS_FULL;
+}
+
+/* Unless that is known already. */
+static enum err note_left(struct request *request, const struct wallet_due *left)
+{
+	struct wallet_due row = *left;
+	enum err          err = wallet_due_get(request->view, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	return !err && row.position >= left->position ? OK : wallet_due_put(request->view, left);
 }
 
 static enum err fill(struct request *request, unsigned count, struct batch *batch)
@@ -238,9 +280,16 @@ static enum err fill(struct request *request, unsigned count, struct batch *batc
 	       !(err = work_turn(request->work, WORK_APPLE, request->now, &work)) && work) {
 		batch->taken[batch->taken_count++] = work;
 		err = take_one(request, work, batch);
+		/* One pass that cannot be read does not hold up the others. */
+		if (err == ERR_DAMAGED && work->state == WORK_TAKEN) {
+			log_warn("wallet-pass-damaged", "number=%u", work->number);
+			err = put_off(request, work, held_until(request));
+		}
 	}
 	for (unsigned i = 0; !err && i < batch->done_count; i++)
 		err = wallet_due_del(request->view, &batch->done[i]);
+	for (unsigned i = 0; !err && i < batch->left_count; i++)
+		err = note_left(request, &batch->left[i]);
 	return err;
 }
 

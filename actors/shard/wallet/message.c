@@ -144,7 +144,7 @@ static enum err waits_alone(struct request *request, const struct wallet_due *of
 {
 	struct wallet_due row = *of;
 	enum err          err = wallet_due_get(request->view, &row);
-	*waits = !err && !row.flags;
+	*waits = !err && !(row.flags & WALLET_DUE_IS_BULK);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 

@@ -122,26 +122,17 @@ static enum err look_up_push(struct request *request, const uint8_t *bytes, stru
 	return settle_is_behind(request, &report->lease, &settled->is_behind);
 }
 
-static enum err settle_done(struct request *request, wall_us left_until, struct settled_work *work)
+static enum err settle_done(struct request *request, struct settled_work *work)
 {
 	int64_t late = request->now.v - work->row.since.v;
 	histogram_add(&request->pushes->delay, &scale_us, late > 0 ? late : 0);
-	if (work->is_behind || !left_until.v) return settle_end(request, work);
-	work->row.tries = 0;
-	work->row.due = left_until; /* it keeps its age */
-	work->row.flags = 0;
-	if (left_until.v == INT64_MAX) {
-		work->row.due.v = request->now.v + WORK_LEFT_S * US_PER_SEC;
-		work->row.flags = WALLET_DUE_IS_LEFT;
-	}
-	return wallet_due_put(request->view, &work->row);
+	return settle_end(request, work);
 }
 
 /* The next lease finds the credential's rest. */
 static enum err settle_held(struct request *request, struct wallet_due *row)
 {
 	if (row->due.v > request->now.v) row->due = request->now; /* it was woken before its time */
-	row->flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
 	return wallet_due_put(request->view, row);
 }
 
@@ -168,9 +159,10 @@ static enum err settle(struct request *request, const struct settled_push *settl
 	if (!work) return OK;
 	enum err err = wallet_due_get(request->view, &ends.row);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	ends.left_until = work->left_until;
 	count(request, fate, 1);
 	switch (fate) {
-	case PUSH_DONE: return settle_done(request, work->left_until, &ends);
+	case PUSH_DONE: return settle_done(request, &ends);
 	case PUSH_AGAIN: return settle_again(request, &ends);
 	case PUSH_HELD: return settle_held(request, &ends.row);
 	default: return settle_end(request, &ends);

@@ -25,9 +25,12 @@ enum err settle_is_behind(struct request *request, const struct push_lease *leas
 
 enum err settle_end(struct request *request, struct settled_work *work)
 {
-	if (!work->is_behind) return wallet_due_del(request->view, &work->row);
+	if (!work->is_behind && !work->left_until.v) return wallet_due_del(request->view, &work->row);
 	work->row.tries = 0;
-	work->row.flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
+	if (!work->is_behind) {
+		work->row.due = work->left_until; /* it keeps its age */
+		return wallet_due_put(request->view, &work->row);
+	}
 	work->row.due = request->now;
 	work->row.since.v = request->now.v - mono_since(request->mono, work->lease->leased).v;
 	return wallet_due_put(request->view, &work->row);
@@ -37,7 +40,6 @@ enum err settle_again(struct request *request, struct settled_work *work)
 {
 	work->row.tries++;
 	if (work->row.tries >= TRIES_MAX) return settle_end(request, work);
-	work->row.flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
 	work->row.due.v = request->now.v + waits_s[work->row.tries - 1] * US_PER_SEC;
 	return wallet_due_put(request->view, &work->row);
 }

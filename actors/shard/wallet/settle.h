@@ -12,10 +12,12 @@ must_check enum err settle_is_behind(struct request *request, const struct push_
 struct settled_work {
 	const struct push_lease *lease;
 	struct wallet_due        row;
-	bool                     is_behind; /* what it is to show has changed since the lease */
+	bool                     is_behind;  /* what it is to show has changed since the lease */
+	wall_us                  left_until; /* phones that were left out rest until then; 0: none */
 };
 
-/* Stages that the row's work has ended, done or given up: the row goes. If it is behind, it is due at once, with all of its tries. */
+/* Stages that the row's work has ended, done or given up: the row goes. If it is behind, it is due at once, and if phones were left out, at
+ * the end of their rest, with all of its tries. */
 must_check enum err settle_end(struct request *request, struct settled_work *work);
 /* Stages that it has failed and is tried again later; after the last try it ends. */
 must_check enum err settle_again(struct request *request, struct settled_work *work);

@@ -137,15 +137,18 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 		work->rests.v = INT64_MIN;
 		LIST_INSERT_HEAD(bucket_of(queue, row->account, row->kind, row->number), work, in_bucket);
 	}
-	take_out(queue, work); /* by its former flags */
+	/* Calls of Google may still be under way, of which the last must not be the older one. */
+	bool is_called = work->state == WORK_LEASED && lane_of(work) == WORK_GOOGLE && !work->is_reported;
+	work->is_changed |= is_called;
+	if (!is_called) take_out(queue, work); /* by its former flags */
 	queue->counts[row->kind] += !work->has_row;
 	work->has_row = true;
-	work->waits_for_phones = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
+	work->waits_for_rest = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
 	work->due = row->due;
 	work->flags = row->flags;
 	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
 	                          row->since.v ? row->since.v : row->due.v);
-	return err ? err : put_later(queue, work);
+	return err || is_called ? err : put_later(queue, work);
 }
 
 static enum err on_del(struct work_queue *queue, const struct wallet_due *row, wall_us now)
@@ -187,11 +190,8 @@ enum err work_load(struct work_queue **made, struct view *view)
 		TAILQ_INIT(&queue->rings[i]);
 	enum err err = wallet_due_from(view, &row);
 	while (!err) {
-		if (row.flags & WALLET_DUE_IS_LEFT) {
-			/* A credential was perhaps put just before the shard ended. */
-			row.flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
-			row.due = row.since;
-		}
+		if (row.kind == WALLET_DUE_LEFT)
+			row.due.v = 0; /* a credential was perhaps put just before the shard ended */
 		if ((err = on_put(queue, &row))) return err;
 		err = wallet_due_next(view, &row);
 	}
@@ -211,72 +211,91 @@ void work_free(struct work_queue **freed)
 	free(queue);
 }
 
-/* What a write may mean for what is held, the least first. */
-enum news {
-	NEWS_ANY,    /* settings have changed, or something was said of a credential */
-	NEWS_SERVES, /* a credential serves, as far as is known: it rests no more */
-	NEWS_PUT     /* one was put; or removed, so that perhaps the operator's serves */
+/* What a write of settings means for what is held. */
+struct news {
+	enum {
+		NEWS_SETTING, /* of the account */
+		NEWS_SERVES,  /* a credential serves, as far as is known: it rests no more */
+		NEWS_PUT      /* one was put; or removed, so that perhaps the operator's serves */
+	} what;
+	const struct account_id *account;    /* NULL: all */
+	enum wallet_kind         kind;       /* of a credential */
+	uint64_t                 credential; /* likewise; 0: any */
 };
 
-/* Does it wait for a credential, and not only for the end of its rest after a push? */
-static bool is_held(const struct wallet_work *work, enum news news, wall_us now)
+static bool is_of_kind(const struct wallet_work *work, const struct news *news)
 {
-	bool      rests = work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
-	enum news least = work->flags & WALLET_DUE_IS_LEFT ? NEWS_PUT : NEWS_SERVES;
-	bool      waits = news >= least && work->waits_for_phones && work->due.v > now.v;
-	return work->has_row && work->state == WORK_LATER && (rests || waits);
+	bool is_apples = work->kind == WALLET_DUE_PUSH || work->kind == WALLET_DUE_LEFT;
+	bool is_googles = work->kind == WALLET_DUE_GOOGLE || work->kind == WALLET_DUE_CLASS;
+	if (news->what == NEWS_SETTING) return work->kind == WALLET_DUE_PUSH || is_googles;
+	return news->kind == WALLET_APPLE ? is_apples : is_googles;
+}
+
+/* Does it wait for a credential, and not only for the end of its rest after a push? */
+static bool is_held(const struct wallet_work *work, const struct news *news, wall_us now)
+{
+	if (!work->has_row || work->state != WORK_LATER || !is_of_kind(work, news)) return false;
+	if (work->kind == WALLET_DUE_LEFT) return news->what == NEWS_PUT;
+	bool is_meant = news->what == NEWS_PUT || !work->left_credential || !news->credential ||
+	                work->left_credential == news->credential;
+	bool waits = work->waits_for_rest && work->due.v > now.v;
+	if (waits) return news->what != NEWS_SETTING && is_meant;
+	return work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
 }
 
 /* The row keeps its time: that is when it is due after a restart. */
-static enum err let_go(struct work_queue *queue, struct wallet_work *work, enum news news, wall_us now)
+static enum err let_go(struct work_queue *queue, struct wallet_work *work, wall_us now)
 {
 	work->rests = now;
-	if (news == NEWS_PUT) work->flags &= (uint8_t)~WALLET_DUE_IS_LEFT;
-	if (work->waits_for_phones) work->due = now;
+	if (work->waits_for_rest || work->kind == WALLET_DUE_LEFT) work->due = now;
 	return put_later(queue, work);
 }
 
-/* What an account held may go on; NULL: what every account held. */
-static enum err wake(struct work_queue *queue, const struct account_id *account, enum news news, wall_us now)
+static enum err wake(struct work_queue *queue, const struct news *news, wall_us now)
 {
 	struct wallet_work *work;
 	enum err            err = OK;
 	for (unsigned i = 0; i < WORK_BUCKETS; i++) {
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
-			bool is_meant = !account || same_account(work->account, *account);
+			bool is_meant = !news->account || same_account(work->account, *news->account);
 			if (!is_meant || !is_held(work, news, now)) continue;
-			if ((err = let_go(queue, work, news, now))) return err;
+			if ((err = let_go(queue, work, now))) return err;
 		}
 	}
 	return err;
 }
 
-static enum news news_of(const struct write *write, wall_us now)
+/* False: what was written lets nothing go. */
+static bool read_news(const struct write *write, wall_us now, struct account_id *account, struct news *news)
 {
 	struct wallet_credential row;
-	if (write->table != TABLE_WALLET_CREDENTIAL) return NEWS_ANY;
-	if (write->kind == WRITE_DEL) return NEWS_PUT;
-	if (wallet_credential_read(write->value, &row)) return NEWS_ANY;
-	if (row.put.v == now.v) return NEWS_PUT;
-	return row.rest_s || row.last_error.size ? NEWS_ANY : NEWS_SERVES;
+	*news = (struct news){.what = NEWS_SETTING, .account = account};
+	if (write->key.size < sizeof account->b) return false;
+	memcpy(account->b, write->key.at, sizeof account->b);
+	if (write->table == TABLE_ACCOUNT) return true;
+	if (write->table != TABLE_WALLET_CREDENTIAL || write->key.size < sizeof account->b + WALLET_KEY_BYTES)
+		return false;
+	struct span rest = span_of(write->key.at + sizeof account->b, WALLET_KEY_BYTES);
+	if (!wallet_key_read(rest, &news->kind, &news->credential) || !news->credential) return false;
+	if (same_account(*account, wallet_operator)) news->account = NULL;
+	news->what = NEWS_PUT;
+	if (write->kind == WRITE_DEL) return true;
+	if (wallet_credential_read(write->value, &row)) return false;
+	if (row.put.v != now.v) news->what = NEWS_SERVES;
+	return !row.rest_s && !row.last_error.size;
 }
 
 enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
 {
 	enum err err = OK;
 	bool     has_any = queue->counts[WALLET_DUE_PUSH] || queue->counts[WALLET_DUE_GOOGLE] ||
-	               queue->counts[WALLET_DUE_CLASS];
+	               queue->counts[WALLET_DUE_CLASS] || queue->counts[WALLET_DUE_LEFT];
 	if (!has_any) return OK;
 	for (unsigned i = 0; !err && i < writes->count; i++) {
-		const struct write *write = &writes->rows[i];
-		struct account_id   account;
-		bool                is_credential = write->table == TABLE_WALLET_CREDENTIAL;
-		if (!is_credential && write->table != TABLE_ACCOUNT) continue;
-		if (write->key.size < sizeof account.b) continue;
-		memcpy(account.b, write->key.at, sizeof account.b);
-		bool serves_all = is_credential && same_account(account, wallet_operator);
-		err = wake(queue, serves_all ? NULL : &account, news_of(write, now), now);
+		struct account_id account;
+		struct news       news;
+		if (read_news(&writes->rows[i], now, &account, &news)) err = wake(queue, &news, now);
 	}
 	return err;
 }
@@ -285,7 +304,8 @@ enum err work_wake_held(struct work_queue *queue, struct account_id account, enu
                         uint32_t number, wall_us now)
 {
 	struct wallet_work *work = find(queue, account, kind, number);
-	return work && is_held(work, NEWS_ANY, now) ? let_go(queue, work, NEWS_ANY, now) : OK;
+	const struct news   news = {.what = NEWS_SETTING};
+	return work && is_held(work, &news, now) ? let_go(queue, work, now) : OK;
 }
 
 /* Taking -------------------------------------------------------------------------------------------------- */
@@ -345,14 +365,14 @@ bool work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now,
 {
 	const struct wallet_work *oldest = TAILQ_FIRST(&queue->leased[lane]);
 	if (queue->probes[lane].state == PROBE_WAITS) return true;
-	for (unsigned i = 0; i < WORK_LINES; i++)
-		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return true;
 	return work_next_due(queue, lane).v <= service_now.v || (oldest && oldest->until.v <= now.v);
 }
 
 wall_us work_next_due(const struct work_queue *queue, unsigned lane)
 {
 	wall_us due = {INT64_MAX};
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return (wall_us){INT64_MIN};
 	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
 		const struct agenda_entry *first = agenda_first(&queue->agendas[kinds_of_lanes[lane][i]]);
 		if (first && first->at < due.v) due.v = first->at;
@@ -388,6 +408,7 @@ void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t tok
 	work->token = token;
 	work->until = mono_after(now, (dur_us){WORK_LEASE_S * US_PER_SEC});
 	work->rests.v = service_now.v + WORK_REST_S * US_PER_SEC;
+	work->is_changed = work->is_reported = false;
 	work->state = WORK_LEASED;
 	TAILQ_INSERT_TAIL(&queue->leased[lane_of(work)], work, in_line);
 }

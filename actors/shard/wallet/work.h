@@ -11,7 +11,7 @@
  * many. A pass that was leased is not leased again for WORK_REST_S, however often it
  * changes. Leases are in memory alone: after a restart all is due again, and at worst a phone is pushed twice. wall_us is service
  * time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
-enum { WORK_REST_S = 5, WORK_LEASE_S = 25, WORK_HELD_S = 3600, WORK_LEFT_S = 86400 };
+enum { WORK_REST_S = 5, WORK_LEASE_S = 25, WORK_HELD_S = 3600 };
 
 enum work_state {
 	WORK_LATER,  /* in the agenda of its kind */
@@ -26,20 +26,22 @@ struct wallet_work {
 	struct agenda_entry entry;        /* of LATER */
 	struct agenda_entry age;          /* while it has a row */
 	struct account_id   account;
-	uint8_t             kind, state; /* enum wallet_due_kind, enum work_state */
-	uint8_t             flags;   /* of the row; without WALLET_DUE_IS_LEFT since a credential was put */
-	bool                has_row; /* false: it only rests */
-	bool                waits_for_phones; /* that no credential serves now; others were pushed to */
+	uint8_t             kind, state, flags; /* enum wallet_due_kind, enum work_state, of the row */
+	bool                has_row;            /* false: it only rests */
+	bool                waits_for_rest;     /* of the credential of some phones; others were pushed to */
 	uint32_t            number;
 	wall_us             due;   /* as the row says */
 	wall_us             rests; /* not before, whatever the row says */
 	uint64_t            token; /* of its lease */
 	mono_us             until; /* likewise */
-	/* Likewise: some phones are left out, since their credential rests until then. INT64_MAX: it is missing, or has ended. 0: none. */
-	wall_us              left_until;
-	uint64_t             issuer;     /* likewise, of a pass at Google: of its row then */
-	bool                 was_wanted; /* likewise: was its object to be made then? */
-	struct work_account *line;       /* of READY */
+	/* Likewise: some phones are left out, since their credential rests until then. 0: none. */
+	wall_us  left_until;
+	uint64_t left_credential;  /* the one that rests longest; 0: not known */
+	bool     is_changed;       /* likewise, of Google: the row was put again since */
+	bool     is_reported;      /* likewise: what the row's next write says is the end of the lease */
+	uint64_t issuer;           /* likewise, of a pass at Google: of its row then */
+	bool     was_wanted;       /* likewise: was its object to be made then? */
+	struct work_account *line; /* of READY */
 };
 TAILQ_HEAD(work_line, wallet_work);
 LIST_HEAD(work_bucket, wallet_work);
@@ -74,7 +76,8 @@ struct work_queue {
 
 must_check enum err work_load(struct work_queue **queue, struct view *view);
 void                work_free(struct work_queue **queue); /* NULL is fine */
-/* Call after a command's writes have been applied. A row that is put ends the lease of its work. */
+/* Call after a command's writes have been applied. A row that is put ends the lease of its work; at Google,
+ * if it is put by the report. */
 must_check enum err work_on_writes(struct work_queue *queue, const struct writes *writes, wall_us now);
 
 /* Call after a command has written settings of accounts, or credentials: what these held is due again. */
