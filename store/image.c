@@ -65,14 +65,20 @@ enum err image_of_url(struct view *view, struct account_id account, struct span 
 
 enum err shapes_are_made(struct view *view, struct account_id account, struct span url, bool *made)
 {
-	struct image     image;
-	struct shape_due due;
+	struct image         image;
+	struct shape_due     due;
+	struct shape_verdict verdict;
+	bool                 is_walked = false;
 	*made = false;
 	enum err err = image_of_url(view, account, url, &image);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = shape_due_get(view, account, image.hash, &due);
-	*made = err == ERR_NOT_FOUND;
-	return *made ? OK : err;
+	if (err != ERR_NOT_FOUND) return err;
+	err = shape_verdict_get(view, account, image.hash, &verdict);
+	/* One of which nothing was made yet: a walk may still come by. */
+	if (!err && !verdict.made && !verdict.fault) err = shapes_are_walked(view, account, &is_walked);
+	*made = !is_walked;
+	return err;
 }
 
 /* Makes the row of a URL refer to another image, or to none (NULL). */

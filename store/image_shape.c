@@ -114,13 +114,24 @@ enum err shape_due_get(struct view *view, struct account_id account, const uint8
 	return err ? err : shape_due_read(key_span(&key), value, due);
 }
 
+enum err shapes_are_walked(struct view *view, struct account_id account, bool *walked)
+{
+	static const struct account_id all;
+	struct shape_due               row;
+	enum err                       err = shape_due_get(view, account, no_image, &row);
+	if (err == ERR_NOT_FOUND) err = shape_due_get(view, all, no_image, &row);
+	*walked = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err shapes_are_due(struct view *view, struct account_id account, bool *due)
 {
 	struct row_key  key = key_account(account);
 	struct view_row row;
 	enum err        err = view_from(view, TABLE_SHAPE_DUE, key_span(&key), &row);
 	*due = !err && key_has_prefix(row.key, key_span(&key));
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	return *due ? OK : shapes_are_walked(view, account, due);
 }
 
 enum err shape_due_put(struct view *view, const struct shape_due *due)

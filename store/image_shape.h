@@ -47,6 +47,8 @@ must_check enum err shapes_want_all(struct view *view, struct account_id account
 must_check enum err shapes_end(struct view *view, struct account_id account,
                                const uint8_t image[IMAGE_HASH_BYTES], const struct shape_verdict *verdict);
 
+/* Does a walk go through the account's images? Point reads. */
+must_check enum err shapes_are_walked(struct view *view, struct account_id account, bool *walked);
 /* Are shapes of any image of the account still wanted? A range read. */
 must_check enum err shapes_are_due(struct view *view, struct account_id account, bool *due);
 /* Are shapes of this image still wanted? Errors: ERR_NOT_FOUND: no. */

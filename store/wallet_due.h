@@ -17,7 +17,8 @@
  *   CLASS    template, since: it has changed, or is new, and Google has not the class that it makes
  *   CLASSES  WALLET_CLASSES_OF_ONE or _OF_ALL, position: from that template on, Google has not the account's classes; likewise, and
  *            not those of the accounts behind it in the table
- *   LEFT     pass, position: so many of its phones do not know a change that others know, since no credential served them
+ *   LEFT     pass, position: some of its phones (their wallet_left_mark()) do not know a change that others know, since no
+ *            credential served them
  *   SAVED    pass: its holder has saved it at Google, whose callback was lost; it becomes `active`
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_due_kind {

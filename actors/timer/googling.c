@@ -71,6 +71,18 @@ static void copy(struct buffer *to, const msgpack_object *from)
 	buffer_append(to, text.at, text.size);
 }
 
+/* Is another work of the same object, or class, under way? What `wallet check` tries waits for none. */
+static bool is_in_hand(const struct googling *googling, const struct google_work *work)
+{
+	const struct google_work *other;
+	if (work->report.lease.pass_number == PROBE_PASS) return false;
+	LIST_FOREACH(other, &googling->works, link)
+	if (other != work && span_equal(buffer_span(&other->object_id), buffer_span(&work->object_id)) &&
+	    span_equal(buffer_span(&other->class_id), buffer_span(&work->class_id)))
+		return true;
+	return false;
+}
+
 static void take_job(struct googling *googling, const msgpack_object *credentials,
                      const msgpack_object *items)
 {
@@ -96,6 +108,11 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	work->may_notify = items[GOOGLE_AT_MAY_NOTIFY].via.boolean;
 	work->makes = items[GOOGLE_AT_MAKES].via.boolean;
 	googling->in_hand++;
+	/* The shard was started again, and knows of no lease: the last of all calls must be the newest. */
+	if (is_in_hand(googling, work)) {
+		google_work_end(work, GOOGLE_HELD);
+		return;
+	}
 	work->call.access = open_access(googling, credential, work);
 	if (work->call.access) {
 		google_work_begin(work);

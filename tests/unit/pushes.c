@@ -331,7 +331,7 @@ static void leave_a_phone(void)
 	put_phone(0, 4, 2, "pass.default");
 	change(0, 4);
 	cr_assert_eq(lease(24), 1);
-	cr_assert(is_due(0, WALLET_DUE_LEFT, 4, &row) && row.position == 1);
+	cr_assert(is_due(0, WALLET_DUE_LEFT, 4, &row) && row.position);
 	report(&leases[0], PUSH_DONE);
 	cr_assert(!is_push_due(0, 4));
 	pass_seconds(WORK_REST_S);
@@ -386,6 +386,52 @@ Test(pushes, a_credential_that_is_put_during_a_push_is_seen_soon)
 	pass_seconds(60);
 	cr_assert(look_at_left(4));
 	cr_assert_eq(lease(24), 1);
+}
+
+Test(pushes, a_credential_that_is_put_during_a_push_is_not_forgotten_with_its_report)
+{
+	put_phone(0, 4, 1, "pass.gone");
+	put_phone(0, 4, 2, "pass.default");
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert(look_at_left(4));
+	report(&leases[0], PUSH_DONE);
+	pass_seconds(WORK_LEASE_S);
+	cr_assert(look_at_left(4));
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
+}
+
+Test(pushes, one_phone_that_is_served_again_is_seen_beside_one_that_is_no_more)
+{
+	put_credential(shop(0), "pass.second");
+	put_phone(0, 4, 1, "pass.gone");
+	put_phone(0, 4, 2, "pass.second");
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	report(&leases[0], PUSH_DONE);
+	cr_assert_eq(wallet_credential_del_all(s.view, shop(0), WALLET_APPLE), OK);
+	cr_assert_eq(save(OK), OK);
+	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert(look_at_left(4));
+	pass_seconds(WORK_REST_S);
+	cr_assert_eq(lease(24), 1);
+}
+
+Test(pushes, a_rest_that_ends_during_a_push_is_not_waited_for)
+{
+	put_credential(shop(0), "pass.second");
+	put_phone(0, 4, 1, "pass.default");
+	put_phone(0, 4, 2, "pass.second");
+	complain(PUSH_RESTS, 1);
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	put_credential_at(wallet_operator, "pass.default", now);
+	report(&leases[0], PUSH_DONE);
+	pass_seconds(WORK_REST_S);
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
 }
 
 Test(pushes, changes_do_not_wait_for_phones_that_were_left_out)

@@ -91,9 +91,9 @@ static enum err are_made(struct view *view, struct account_id account, const str
 	return err;
 }
 
-static void rest_until_made(struct engine *engine, struct creating *of, wall_us begun)
+static void rest_until_made(struct engine *engine, struct creating *of)
 {
-	bool   is_long = engine->service_now.v - begun.v > REDUCED_LONG_S * US_PER_SEC;
+	bool   is_long = ++of->looks > REDUCED_LONG_S / REDUCED_REST_S;
 	dur_us rest = {(is_long ? REDUCED_SLOW_S : REDUCED_REST_S) * US_PER_SEC};
 	issuance_rest(&engine->issuance, of, rest, engine->now);
 }
@@ -128,11 +128,11 @@ static void log_failure(struct creating *template, const char *image, const char
 
 /* A template is used without the images that cannot be fetched. They are retried, because templates live long and the fault
  * may be repaired. */
-static enum err rest_template(struct engine *engine, struct creating *template, bool has_some)
+static enum err rest_template(struct engine *engine, struct creating *template)
 {
 	enum err err = OK;
-	if (has_some && !template->is_partly_shown) err = end_template(engine, template, true);
-	template->is_partly_shown = true;
+	if (template->fetched) err = end_template(engine, template, true);
+	template->fetched = 0;
 	template->lacks = 0;
 	issuance_rest(&engine->issuance, template, (dur_us){TEMPLATE_REST_S * US_PER_SEC}, engine->now);
 	return err;
@@ -141,8 +141,7 @@ static enum err rest_template(struct engine *engine, struct creating *template, 
 /* What is known of a template's images. */
 struct template_look {
 	struct missing missing;
-	bool           has_some, made;
-	wall_us        begun;
+	bool           made;
 };
 
 static enum err read_template(struct engine        *engine, const struct creating *template,
@@ -156,8 +155,6 @@ static enum err read_template(struct engine        *engine, const struct creatin
 	*look = (struct template_look){.made = true};
 	if (err) return err;
 	leave_out(&row, template->lacks);
-	look->begun = row.begun;
-	look->has_some = row.logo.size || row.banner.size || row.icon.size;
 	err = images_missing(view, account, &row, engine->service_now, &look->missing);
 	return err || look->missing.image ? err : are_made(view, account, &row, &look->made);
 }
@@ -169,7 +166,10 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	if (error) {
 		log_failure(template, template->image, error);
 		template->lacks |= bit_of(template->image);
+	} else if (template->image) {
+		template->fetched |= bit_of(template->image);
 	}
+	template->image = NULL;
 	enum err err = read_template(engine, template, &look);
 	if (err) {
 		issuance_drop(&engine->issuance, template); /* its row, if any, stays, likewise */
@@ -179,12 +179,12 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	if (missing->image && missing->url.size <= URL_BYTES_MAX)
 		return issuance_want(&engine->issuance, template, missing->image, missing->url, engine->now);
 	if (!look.made) {
-		rest_until_made(engine, template, look.begun);
+		rest_until_made(engine, template);
 		return OK;
 	}
 	if (missing->image) log_failure(template, missing->image, missing->too_long);
 	if (missing->image || !template->lacks) return end_template(engine, template, false);
-	return rest_template(engine, template, look.has_some);
+	return rest_template(engine, template);
 }
 
 /* New pictures of issued passes --------------------------------------------------------------------------- */
@@ -226,7 +226,7 @@ static enum err look_at_pictures(struct engine *engine, struct creating *pass, c
 	if (missing.image)
 		return issuance_want(&engine->issuance, pass, missing.image, missing.url, engine->now);
 	if (made) return end_pictures(engine, pass, pass->lacks != 0);
-	rest_until_made(engine, pass, row.begun);
+	rest_until_made(engine, pass);
 	return OK;
 }
 

@@ -63,7 +63,9 @@ struct creating {
 	bool                    is_timed, is_tried;
 	unsigned lacks;  /* images that are unobtainable this time, but of a new pass: SHAPE_OF_…, or'ed */
 	unsigned logged; /* likewise, those that were logged */
-	bool is_partly_shown; /* of a template: wallets have been given those of its images that are there */
+	unsigned
+	    fetched; /* likewise, of a template: those that have come, and that phones were not pushed to for */
+	unsigned              looks; /* at images that are being reduced */
 	mono_us               begun; /* 0: before this process */
 	mono_us               tried; /* since when */
 	mono_us               due;   /* IN_REST: until when */

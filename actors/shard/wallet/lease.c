@@ -3,6 +3,7 @@
  * that no phone has loses its row here. */
 #include "actors/rt/log.h"
 #include "actors/shard/delivery/delivery.h"
+#include "actors/shard/wallet/left.h"
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
@@ -106,19 +107,19 @@ static enum err credential_of(struct request *request, const struct account *acc
 /* The phones of a pass: what can be pushed to now, and whether the rest can be later. */
 struct phones {
 	unsigned usable, never;
-	/* When the first and the last of those whose credential rests can be pushed to; 0: none rests. */
-	wall_us       soonest, latest;
-	uint64_t      latest_credential;
+	uint32_t left_mark; /* of those that never can */
+	/* When the first of those whose credential rests can be pushed to; 0: none rests. */
+	wall_us       soonest;
+	uint64_t      soonest_credential;
 	struct buffer tokens;
 };
 
 static void note_rest(struct phones *phones, const struct named *credential)
 {
 	const wall_us until = credential->rests_until;
-	if (!phones->soonest.v || until.v < phones->soonest.v) phones->soonest = until;
-	if (until.v <= phones->latest.v) return;
-	phones->latest = until;
-	phones->latest_credential = credential->number;
+	if (phones->soonest.v && until.v >= phones->soonest.v) return;
+	phones->soonest = until;
+	phones->soonest_credential = credential->number;
 }
 
 static enum err find_phones(struct request *request, const struct account *account, uint32_t pass_number,
@@ -132,6 +133,8 @@ static enum err find_phones(struct request *request, const struct account *accou
 		    row; /* look-ups of other tables leave its texts, and not the cursor's */
 		if ((err = credential_of(request, account, row.credential, batch, &credential))) return err;
 		phones->never += credential->use == USE_NEVER;
+		if (credential->use == USE_NEVER)
+			phones->left_mark = wallet_left_mark(phones->left_mark, &phone);
 		if (credential->use == USE_LATER) note_rest(phones, credential);
 		if (credential->use != USE_IT) continue;
 		msgpack_packer pk = buffer_packer(&phones->tokens);
@@ -189,17 +192,18 @@ static enum err put_off(struct request *request, const struct wallet_work *work,
 static enum err judge(struct request *request, struct wallet_work *work, struct batch *batch,
                       const struct phones *phones, struct account *account)
 {
-	work->left_until = phones->latest;
-	work->left_credential = phones->latest_credential;
+	work->left_until = phones->soonest;
+	work->left_credential = phones->soonest_credential;
 	if (phones->usable) {
-		if (phones->never)
+		enum err err = add_lease(request, account, work, batch, phones);
+		if (!err && phones->never)
 			batch->left[batch->left_count++] = (struct wallet_due){
 			    .account = work->account,
 			    .kind = WALLET_DUE_LEFT,
 			    .number = work->number,
 			    .due = {request->now.v + LEFT_LOOK_S * US_PER_SEC},
-			    .position = phones->never};
-		return add_lease(request, account, work, batch, phones);
+			    .position = phones->left_mark};
+		return err;
 	}
 	if (phones->soonest.v) return put_off(request, work, phones->soonest);
 	if (phones->never) return put_off(request, work, held_until(request));
@@ -267,7 +271,7 @@ static enum err note_left(struct request *request, const struct wallet_due *left
 	struct wallet_due row = *left;
 	enum err          err = wallet_due_get(request->view, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	return !err && row.position >= left->position ? OK : wallet_due_put(request->view, left);
+	return !err && row.position == left->position ? OK : wallet_due_put(request->view, left);
 }
 
 static enum err fill(struct request *request, unsigned count, struct batch *batch)

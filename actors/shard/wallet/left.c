@@ -1,30 +1,44 @@
 /* WALLET_LEFT: phones that a push left out, since no credential served them. They are pushed to when one does. Until then they are
  * looked at once a day, since they may go; and whenever a credential is put or removed (work.c). */
+#include "actors/shard/wallet/left.h"
+
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/wallet.h"
+#include "actors/shard/wallet/work.h"
 #include "schemas/api/wallet.h"
 #include "store/registration.h"
 
-struct counted {
-	uint32_t served, left;
+enum { DAY_S = 86400, SOON_S = WORK_LEASE_S };
+
+struct seen {
+	bool     is_served, is_left; /* some phone */
+	uint32_t mark;               /* of those that are left */
 };
 
 /* A range read. */
-static enum err count_phones(struct request *request, uint32_t number, struct counted *counted)
+static enum err look(struct request *request, uint32_t number, struct seen *seen)
 {
 	struct registration row = {.pass_number = number};
-	bool                is_on = wallet_is_on(&request->account->row, WALLET_APPLE);
 	enum err            err = registration_first(request->view, request->account->id, &row);
-	*counted = (struct counted){.left = 0};
+	*seen = (struct seen){.mark = 0};
 	for (; !err; err = registration_next(request->view, request->account->id, &row)) {
 		struct wallet_credential credential;
+		struct registration      phone = row;
 		err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, row.credential,
 		                           &credential);
 		if (err && err != ERR_NOT_FOUND) return err;
-		bool serves = is_on && !err && !wallet_credential_ended(&credential, request->now);
-		++*(serves ? &counted->served : &counted->left);
+		bool serves = !err && !wallet_credential_ended(&credential, request->now);
+		seen->is_served |= serves;
+		seen->is_left |= !serves;
+		if (!serves) seen->mark = wallet_left_mark(seen->mark, &phone);
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err look_later(struct request *request, struct wallet_due *left, int64_t seconds)
+{
+	left->due.v = request->now.v + seconds * US_PER_SEC;
+	return wallet_due_put(request->view, left);
 }
 
 /* A row that waits for its next try waits no longer: its phones are more than those that failed. */
@@ -48,15 +62,19 @@ enum err on_WALLET_LEFT(struct request *request, struct outcome *outcome)
 	                               .number = left.number,
 	                               .due = request->now,
 	                               .flags = WALLET_DUE_IS_BULK};
-	struct counted          counted;
+	struct seen             seen;
 	(void)outcome;
 	enum err err = wallet_due_get(request->view, &left);
-	if (!err) err = count_phones(request, left.number, &counted);
+	if (!err) err = look(request, left.number, &seen);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (counted.served && counted.left < left.position) err = push(request, &due);
-	if (err) return err;
-	if (!counted.left) return wallet_due_del(request->view, &left);
-	left.position = counted.left;
-	left.due.v = request->now.v + US_PER_DAY;
-	return wallet_due_put(request->view, &left);
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return look_later(request, &left, DAY_S);
+	if (seen.is_served && seen.mark != left.position) {
+		/* A push that is under way is perhaps without them, and its report would end what is due. */
+		if (work_is_leased(request->work, left.account, WALLET_DUE_PUSH, left.number))
+			return look_later(request, &left, SOON_S);
+		if ((err = push(request, &due))) return err;
+	}
+	if (!seen.is_left) return wallet_due_del(request->view, &left);
+	left.position = seen.mark;
+	return look_later(request, &left, DAY_S);
 }

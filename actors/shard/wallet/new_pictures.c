@@ -80,12 +80,13 @@ enum err pictures_change(struct request *request, const struct hot_at *pass, con
 
 enum err pictures_await(struct request *request, const struct hot_at *pass)
 {
-	struct pass_pictures row = {.begun = request->now};
+	struct pass_pictures row;
 	const struct template *template;
 	struct body body;
 	struct span urls[PAGE_IMAGES];
 	enum err    err = pass_pictures_get(request->view, pass->account, pass->number, &row);
-	if (err != ERR_NOT_FOUND) return err; /* it waits for some already */
+	if (err != ERR_NOT_FOUND) return err;       /* it waits for some already */
+	row = (struct pass_pictures){.begun = {0}}; /* nothing that is there is fetched again */
 	err = account_template(request->account, request->view, pass->now.template, &template);
 	if (!err) err = pass_body(request, pass, &body);
 	if (!err) err = pass_image_urls(request, template, &body, urls);

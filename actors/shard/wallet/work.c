@@ -243,6 +243,14 @@ static bool is_held(const struct wallet_work *work, const struct news *news, wal
 	return work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
 }
 
+/* It is being pushed, and left out phones that may be pushed to now: it is due again when that is reported. */
+static void note_news(struct wallet_work *work, const struct news *news, wall_us now)
+{
+	bool is_push = work->state == WORK_LEASED && work->kind == WALLET_DUE_PUSH;
+	if (is_push && work->left_until.v && news->what != NEWS_SETTING && is_of_kind(work, news))
+		work->left_until = now;
+}
+
 /* The row keeps its time: that is when it is due after a restart. */
 static enum err let_go(struct work_queue *queue, struct wallet_work *work, wall_us now)
 {
@@ -259,6 +267,7 @@ static enum err wake(struct work_queue *queue, const struct news *news, wall_us 
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
 			bool is_meant = !news->account || same_account(work->account, *news->account);
+			if (is_meant) note_news(work, news, now);
 			if (!is_meant || !is_held(work, news, now)) continue;
 			if ((err = let_go(queue, work, now))) return err;
 		}
@@ -372,7 +381,7 @@ wall_us work_next_due(const struct work_queue *queue, unsigned lane)
 {
 	wall_us due = {INT64_MAX};
 	for (unsigned i = 0; i < WORK_LINES; i++)
-		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return (wall_us){INT64_MIN};
+		if (!TAILQ_EMPTY(&queue->rings[lane * WORK_LINES + i])) return (wall_us){0};
 	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
 		const struct agenda_entry *first = agenda_first(&queue->agendas[kinds_of_lanes[lane][i]]);
 		if (first && first->at < due.v) due.v = first->at;
@@ -421,6 +430,13 @@ struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const s
 		if (work && work->state == WORK_LEASED && work->token == lease->token) return work;
 	}
 	return NULL;
+}
+
+bool work_is_leased(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                    uint32_t number)
+{
+	const struct wallet_work *work = find(queue, account, kind, number);
+	return work && work->state == WORK_LEASED;
 }
 
 /* Figures ------------------------------------------------------------------------------------------------- */

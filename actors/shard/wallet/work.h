@@ -36,7 +36,7 @@ struct wallet_work {
 	mono_us             until; /* likewise */
 	/* Likewise: some phones are left out, since their credential rests until then. 0: none. */
 	wall_us  left_until;
-	uint64_t left_credential;  /* the one that rests longest; 0: not known */
+	uint64_t left_credential;  /* the one whose rest ends first; 0: not known */
 	bool     is_changed;       /* likewise, of Google: the row was put again since */
 	bool     is_reported;      /* likewise: what the row's next write says is the end of the lease */
 	uint64_t issuer;           /* likewise, of a pass at Google: of its row then */
@@ -107,6 +107,8 @@ must_check enum err work_turn(struct work_queue *queue, unsigned lane, wall_us s
                               struct wallet_work **next);
 void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
                 mono_us now);
+bool work_is_leased(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                    uint32_t number);
 /* The work that this lease is of; NULL: the lease has ended. */
 struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease);
 
