@@ -63,6 +63,16 @@ def test_an_image_does_not_wait_for_another_that_does_not_come(at, gallery):
     assert pictures(held, phone) == {"logo.png": NEW}
 
 
+def test_a_url_that_is_too_long_holds_up_no_other_image(at, gallery):
+    held, phone = at.installed("ada")
+    at.service.expect_log("event=template_image .*too long")
+    put(at, logo=gallery.url(f"/held/{NEW}"), banner=gallery.url("/logo/" + "9" * 2000))
+    pushed(at, phone, 1)
+    gallery.release()
+    pushed(at, phone, 2)
+    assert pictures(held, phone) == {"logo.png": NEW}
+
+
 def test_a_pass_that_is_registered_before_its_logo_is_reduced(at, gallery):
     for number in range(10):
         made = at.shop.create(f"pass-{number}", appearance={"logo": gallery.url(f"/logo/{LARGE}/{number}")})

@@ -419,6 +419,42 @@ Test(pushes, one_phone_that_is_served_again_is_seen_beside_one_that_is_no_more)
 	cr_assert_eq(lease(24), 1);
 }
 
+/* Two phones have the pass under two types each. */
+Test(pushes, phones_that_are_left_out_under_another_type_are_others)
+{
+	put_credential(shop(0), "pass.second");
+	for (uint8_t device = 1; device <= 2; device++) {
+		put_phone(0, 4, device, "pass.gone");
+		put_phone(0, 4, device, "pass.second");
+	}
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	report(&leases[0], PUSH_DONE);
+	cr_assert_eq(wallet_credential_del_all(s.view, shop(0), WALLET_APPLE), OK);
+	cr_assert_eq(save(OK), OK);
+	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert(look_at_left(4));
+	pass_seconds(WORK_REST_S);
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
+}
+
+Test(pushes, a_credential_that_is_put_during_a_push_that_fails_is_used_at_once)
+{
+	put_credential(shop(0), "pass.second");
+	put_phone(0, 4, 1, "pass.default");
+	put_phone(0, 4, 2, "pass.second");
+	complain(PUSH_RESTS, 1);
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	put_credential_at(wallet_operator, "pass.default", now);
+	for (unsigned i = 0; i < 2; i++) {
+		report(&leases[0], PUSH_AGAIN);
+		pass_seconds(WORK_REST_S);
+		cr_assert_eq(lease(24), i == 0, "the second time it waits 30 s");
+	}
+}
+
 Test(pushes, a_rest_that_ends_during_a_push_is_not_waited_for)
 {
 	put_credential(shop(0), "pass.second");

@@ -64,6 +64,8 @@ static enum err end_pass(struct engine *engine, struct creating *pass, const cha
 
 /* How often it is looked whether new images have been reduced: at first, and of those that have waited long. */
 enum { REDUCED_REST_S = 1, REDUCED_SLOW_S = 60, REDUCED_LONG_S = 600 };
+/* Of a template's images. */
+enum { RECENT_S = 3600 };
 
 static unsigned bit_of(const char *image)
 {
@@ -144,8 +146,29 @@ struct template_look {
 	bool           made;
 };
 
-static enum err read_template(struct engine        *engine, const struct creating *template,
-                              struct template_look *look)
+/* What came shortly before the shard was started again was perhaps not shown. */
+static enum err note_recent(struct engine *engine, struct view *view, struct creating *template,
+                            const struct issuing *row)
+{
+	const struct {
+		struct span url;
+		unsigned    bit;
+	} all[] = {{row->logo, SHAPE_OF_LOGO}, {row->banner, SHAPE_OF_BANNER}, {row->icon, SHAPE_OF_ICON}};
+	enum err err = OK;
+	template->is_seen = true;
+	for (unsigned i = 0; !err && i < sizeof all / sizeof *all; i++) {
+		struct image image;
+		if (!all[i].url.size || all[i].url.size > URL_BYTES_MAX) continue;
+		err = image_of_url(view, template->account->id, all[i].url, &image);
+		bool is_recent = !err && image.fetched.v >= row->begun.v &&
+		                 engine->service_now.v - image.fetched.v < RECENT_S * US_PER_SEC;
+		if (is_recent) template->fetched |= all[i].bit;
+		if (err == ERR_NOT_FOUND) err = OK;
+	}
+	return err;
+}
+
+static enum err read_template(struct engine *engine, struct creating *template, struct template_look *look)
 {
 	struct issuing    row;
 	struct account_id account = template->account->id;
@@ -153,8 +176,9 @@ static enum err read_template(struct engine        *engine, const struct creatin
 	struct view *view = store_view(engine->store, NULL, &engine->arena);
 	enum err     err = template_images_get(view, account, template->number, &row);
 	*look = (struct template_look){.made = true};
+	if (!err && !template->is_seen) err = note_recent(engine, view, template, &row);
 	if (err) return err;
-	leave_out(&row, template->lacks);
+	leave_out(&row, template->lacks | template->too_long);
 	err = images_missing(view, account, &row, engine->service_now, &look->missing);
 	return err || look->missing.image ? err : are_made(view, account, &row, &look->made);
 }
@@ -162,7 +186,9 @@ static enum err read_template(struct engine        *engine, const struct creatin
 /* A URL that is too long is given up. */
 static enum err look_at_template(struct engine *engine, struct creating *template, const char *error)
 {
-	struct template_look look;
+	struct template_look  look;
+	const struct missing *missing = &look.missing;
+	enum err              err;
 	if (error) {
 		log_failure(template, template->image, error);
 		template->lacks |= bit_of(template->image);
@@ -170,21 +196,22 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 		template->fetched |= bit_of(template->image);
 	}
 	template->image = NULL;
-	enum err err = read_template(engine, template, &look);
+	while (!(err = read_template(engine, template, &look)) && missing->image &&
+	       missing->url.size > URL_BYTES_MAX) {
+		log_failure(template, missing->image, missing->too_long);
+		template->too_long |= bit_of(missing->image);
+	}
 	if (err) {
 		issuance_drop(&engine->issuance, template); /* its row, if any, stays, likewise */
 		return engine_judge_error(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
 	}
-	const struct missing *missing = &look.missing;
-	if (missing->image && missing->url.size <= URL_BYTES_MAX)
+	if (missing->image)
 		return issuance_want(&engine->issuance, template, missing->image, missing->url, engine->now);
 	if (!look.made) {
 		rest_until_made(engine, template);
 		return OK;
 	}
-	if (missing->image) log_failure(template, missing->image, missing->too_long);
-	if (missing->image || !template->lacks) return end_template(engine, template, false);
-	return rest_template(engine, template);
+	return template->lacks ? rest_template(engine, template) : end_template(engine, template, false);
 }
 
 /* New pictures of issued passes --------------------------------------------------------------------------- */

@@ -65,10 +65,12 @@ struct creating {
 	unsigned logged; /* likewise, those that were logged */
 	unsigned
 	    fetched; /* likewise, of a template: those that have come, and that phones were not pushed to for */
-	unsigned              looks; /* at images that are being reduced */
-	mono_us               begun; /* 0: before this process */
-	mono_us               tried; /* since when */
-	mono_us               due;   /* IN_REST: until when */
+	unsigned              too_long; /* likewise: those whose URL is */
+	bool                  is_seen;  /* likewise: it was looked at in this process */
+	unsigned              looks;    /* at images that are being reduced */
+	mono_us               begun;    /* 0: before this process */
+	mono_us               tried;    /* since when */
+	mono_us               due;      /* IN_REST: until when */
 	struct creation_wait *waits;
 };
 

@@ -67,6 +67,7 @@ enum err on_WALLET_LEFT(struct request *request, struct outcome *outcome)
 	enum err err = wallet_due_get(request->view, &left);
 	if (!err) err = look(request, left.number, &seen);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (!seen.is_served && !seen.is_left) return wallet_due_del(request->view, &left);
 	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return look_later(request, &left, DAY_S);
 	if (seen.is_served && seen.mark != left.position) {
 		/* A push that is under way is perhaps without them, and its report would end what is due. */

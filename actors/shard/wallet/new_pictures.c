@@ -41,16 +41,30 @@ struct picture_change {
 	struct span old, new, former;
 };
 
-/* What the row says of it. */
-static enum err keep(struct request *request, const struct picture_change *change, struct span *wanted,
-                     struct span *kept)
+/* Is the image there, and is it reduced? */
+struct state {
+	bool is_there, is_ready;
+};
+
+static enum err look(struct request *request, struct span url, struct state *state)
 {
-	bool     has_new, has_old;
-	enum err err = is_there(request, change->new, &has_new);
-	if (!err) err = is_there(request, change->old, &has_old);
-	bool wants = !err && !has_new && change->new.size && change->new.size <= URL_BYTES_MAX;
+	*state = (struct state){.is_there = false};
+	enum err err = is_there(request, url, &state->is_there);
+	if (err || !state->is_there) return err;
+	return shapes_are_made(request->view, request->account->id, url, &state->is_ready);
+}
+
+/* What the row says of it. *fetches: it is to be fetched, not only to be reduced. */
+static enum err keep(struct request *request, const struct picture_change *change, struct span *wanted,
+                     struct span *kept, bool *fetches)
+{
+	struct state new, old = {.is_there = false};
+	enum err err = look(request, change->new, &new);
+	if (!err) err = look(request, change->old, &old);
+	bool wants = !err && !new.is_ready && change->new.size && change->new.size <= URL_BYTES_MAX;
 	*wanted = wants ? change->new : span_of(NULL, 0);
-	*kept = !wants ? span_of(NULL, 0) : has_old ? change->old : change->former;
+	*kept = !wants ? span_of(NULL, 0) : old.is_there ? change->old : change->former;
+	*fetches |= wants && !new.is_there;
 	return err;
 }
 
@@ -59,7 +73,7 @@ enum err pictures_change(struct request *request, const struct hot_at *pass, con
 {
 	struct pass_pictures former = {.is_given_up = false}, row = {.begun = request->now};
 	struct span          old[PAGE_IMAGES], new[PAGE_IMAGES];
-	bool                 wanted, is_new = false;
+	bool                 wanted, is_new = false, fetches = false;
 	enum err             err = pass_pictures_get(request->view, pass->account, pass->number, &former);
 	bool                 has_former = !err;
 	if (err && err != ERR_NOT_FOUND) return err;
@@ -70,9 +84,10 @@ enum err pictures_change(struct request *request, const struct hot_at *pass, con
 	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
 		is_new |= !span_equal(old[i], new[i]);
 		const struct picture_change change = {old[i], new[i], former.kept[i]};
-		err = keep(request, &change, &row.wanted[i], &row.kept[i]);
+		err = keep(request, &change, &row.wanted[i], &row.kept[i], &fetches);
 	}
 	if (err || !is_new) return err;
+	if (!fetches) row.begun.v = 0; /* nothing that is there is fetched again */
 	bool wants = row.wanted[0].size || row.wanted[1].size;
 	if (!wants && !has_former) return OK;
 	return replace(request, pass->number, has_former ? &former : NULL, wants ? &row : NULL);
@@ -80,25 +95,27 @@ enum err pictures_change(struct request *request, const struct hot_at *pass, con
 
 enum err pictures_await(struct request *request, const struct hot_at *pass)
 {
-	struct pass_pictures row;
+	struct pass_pictures former, row = {.begun = {0}}; /* nothing that is there is fetched again */
 	const struct template *template;
 	struct body body;
 	struct span urls[PAGE_IMAGES];
-	enum err    err = pass_pictures_get(request->view, pass->account, pass->number, &row);
-	if (err != ERR_NOT_FOUND) return err;       /* it waits for some already */
-	row = (struct pass_pictures){.begun = {0}}; /* nothing that is there is fetched again */
+	bool        waits = false;
+	enum err    err = pass_pictures_get(request->view, pass->account, pass->number, &former);
+	bool        has_former = !err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (has_former) row = former;
+	if (row.is_given_up) return OK; /* the former pictures stay until the next change */
 	err = account_template(request->account, request->view, pass->now.template, &template);
 	if (!err) err = pass_body(request, pass, &body);
 	if (!err) err = pass_image_urls(request, template, &body, urls);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
-		bool is_here, is_made = true;
-		err = is_there(request, urls[i], &is_here);
-		if (!err && is_here) err = shapes_are_made(request->view, pass->account, urls[i], &is_made);
-		if (!is_made) row.wanted[i] = urls[i];
+		struct state state;
+		if ((err = look(request, urls[i], &state)) || !state.is_there || state.is_ready) continue;
+		waits |= !row.wanted[i].size;
+		row.wanted[i] = urls[i];
 	}
-	bool waits = row.wanted[0].size || row.wanted[1].size;
-	return err || !waits ? err : replace(request, pass->number, NULL, &row);
+	return err || !waits ? err : replace(request, pass->number, has_former ? &former : NULL, &row);
 }
 
 enum err pictures_forget(struct request *request, const struct hot_at *pass)

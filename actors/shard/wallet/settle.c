@@ -41,6 +41,8 @@ enum err settle_again(struct request *request, struct settled_work *work)
 	work->row.tries++;
 	if (work->row.tries >= TRIES_MAX) return settle_end(request, work);
 	work->row.due.v = request->now.v + waits_s[work->row.tries - 1] * US_PER_SEC;
+	/* Phones that were left out can be pushed to now; nothing has failed for them. */
+	if (work->left_until.v && work->left_until.v <= request->now.v) work->row.due = request->now;
 	return wallet_due_put(request->view, &work->row);
 }
 

@@ -231,15 +231,20 @@ static bool is_of_kind(const struct wallet_work *work, const struct news *news)
 	return news->kind == WALLET_APPLE ? is_apples : is_googles;
 }
 
+/* Is it of the credential that left phones out, as far as is known? */
+static bool is_of_credential(const struct wallet_work *work, const struct news *news)
+{
+	return news->what == NEWS_PUT || !work->left_credential || !news->credential ||
+	       work->left_credential == news->credential;
+}
+
 /* Does it wait for a credential, and not only for the end of its rest after a push? */
 static bool is_held(const struct wallet_work *work, const struct news *news, wall_us now)
 {
 	if (!work->has_row || work->state != WORK_LATER || !is_of_kind(work, news)) return false;
 	if (work->kind == WALLET_DUE_LEFT) return news->what == NEWS_PUT;
-	bool is_meant = news->what == NEWS_PUT || !work->left_credential || !news->credential ||
-	                work->left_credential == news->credential;
 	bool waits = work->waits_for_rest && work->due.v > now.v;
-	if (waits) return news->what != NEWS_SETTING && is_meant;
+	if (waits) return news->what != NEWS_SETTING && is_of_credential(work, news);
 	return work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
 }
 
@@ -247,8 +252,8 @@ static bool is_held(const struct wallet_work *work, const struct news *news, wal
 static void note_news(struct wallet_work *work, const struct news *news, wall_us now)
 {
 	bool is_push = work->state == WORK_LEASED && work->kind == WALLET_DUE_PUSH;
-	if (is_push && work->left_until.v && news->what != NEWS_SETTING && is_of_kind(work, news))
-		work->left_until = now;
+	bool is_meant = news->what != NEWS_SETTING && is_of_kind(work, news) && is_of_credential(work, news);
+	if (is_push && work->left_until.v && is_meant) work->left_until = now;
 }
 
 /* The row keeps its time: that is when it is due after a restart. */
