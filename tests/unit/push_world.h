@@ -290,3 +290,16 @@ static inline void pass_seconds(int64_t seconds)
 	now.v += seconds * US_PER_SEC;
 	mono.v += seconds * US_PER_SEC;
 }
+
+static inline void complain(enum push_complaint_kind kind, uint32_t generation)
+{
+	uint8_t               bytes[PUSH_COMPLAINT_BYTES];
+	struct push_complaint complaint = {.kind = kind,
+	                                   .account = wallet_operator,
+	                                   .number = wallet_number(span_str("pass.default")),
+	                                   .generation = generation,
+	                                   .put = {7},
+	                                   .reason = "403 BadCertificate"};
+	push_complaint_write(&complaint, bytes);
+	cr_assert_eq(send_report(span_of(NULL, 0), span_of(NULL, 0), span_of(bytes, sizeof bytes)), OK);
+}
