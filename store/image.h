@@ -25,7 +25,7 @@ struct image {
 must_check enum err image_of_url(struct view *view, struct account_id account, struct span url,
                                  struct image *image);
 
-/* Is the image of this URL there, and none of its shapes wanted any more? */
+/* Is the image of this URL there, none of its shapes wanted any more, and none to be wanted by a walk? */
 must_check enum err shapes_are_made(struct view *view, struct account_id account, struct span url,
                                     bool *made);
 

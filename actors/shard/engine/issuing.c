@@ -64,7 +64,7 @@ static enum err end_pass(struct engine *engine, struct creating *pass, const cha
 
 /* How often it is looked whether new images have been reduced: at first, and of those that have waited long. */
 enum { REDUCED_REST_S = 1, REDUCED_SLOW_S = 60, REDUCED_LONG_S = 600 };
-/* Of a template's images. */
+/* An image of a template that was fetched so long ago is taken as shown when the shard starts. */
 enum { RECENT_S = 3600 };
 
 static unsigned bit_of(const char *image)

@@ -42,12 +42,12 @@ static enum err look_later(struct request *request, struct wallet_due *left, int
 }
 
 /* A row that waits for its next try waits no longer: its phones are more than those that failed. */
-static enum err push(struct request *request, const struct wallet_due *push)
+static enum err push(struct request *request, const struct wallet_due *due)
 {
-	struct wallet_due row = *push;
+	struct wallet_due row = *due;
 	enum err          err = wallet_due_get(request->view, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (err || !row.tries) return wallet_due_put_change(request, push);
+	if (err || !row.tries) return wallet_due_put_change(request, due);
 	if (row.due.v > request->now.v) row.due = request->now;
 	return wallet_due_put(request->view, &row);
 }
