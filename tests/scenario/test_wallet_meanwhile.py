@@ -45,6 +45,18 @@ def test_a_change_during_a_refused_push_is_pushed(on_phones):
     assert at.apns.pushes[1].answer == (200, None)
 
 
+def test_a_phone_that_takes_the_pass_during_a_push_is_pushed_to(on_phones):
+    at = on_phones
+    held, first = at.installed("ada")
+    second = at.phone()
+    call = Meanwhile(lambda: second.register(held), (200, None))
+    at.apns.answers[first.push].append(call)
+    at.shop.add("ada", 5)
+    call.begin()
+    wait_for(lambda: not at.advance(6) and at.apns.of(second.push), 15, "its push")
+    wait_for(lambda: not at.due("push"), 15, "the report")
+
+
 def test_a_change_during_a_refused_update_is_sent(at):
     made = at.saved("ada")
     call = Meanwhile(lambda: at.shop.add("ada", 5), 400)

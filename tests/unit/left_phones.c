@@ -62,6 +62,19 @@ Test(left_phones, phones_that_were_left_out_are_pushed_to_when_they_have_a_crede
 	cr_expect(!is_push_due(0, 4));
 }
 
+Test(left_phones, a_credential_that_is_put_while_the_wallet_is_off_is_seen_when_it_is_on)
+{
+	leave_a_phone();
+	set_wallets(0, WALLET_BIT(WALLET_APPLE));
+	put_credential_at(shop(0), "pass.gone", now);
+	cr_assert(look_at_left(4));
+	cr_expect_eq(lease(24), 0);
+	set_wallets(0, 0);
+	cr_assert(look_at_left(4));
+	cr_assert_eq(lease(24), 1);
+	cr_expect_eq(token_counts[0], 2);
+}
+
 Test(left_phones, a_credential_that_is_put_during_a_push_is_seen_soon)
 {
 	put_phone(0, 4, 1, "pass.gone");

@@ -1,5 +1,6 @@
 /* A phone takes a pass, and gives it up. The first phone makes the pass active. When the last one is gone, the pass is removed
- * a minute later, unless one has come back: phones give up a pass and take it again by themselves. */
+ * a minute later, unless one has come back: phones give up a pass and take it again by themselves. What a phone takes is the
+ * package that it downloaded before. If the pass has changed lately, it is pushed to. */
 #include "actors/shard/wallet/new_pictures.h"
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/work.h"
@@ -7,7 +8,12 @@
 #include "schemas/api/wallet.h"
 #include "store/cleanup.h"
 #include "store/image_shape.h"
+#include "store/ledger.h"
 #include "store/tally.h"
+
+/* How long a holder may take from the download to the registration. A longer time would push more to phones that take many passes
+ * again. */
+enum { TAKEN_WITHIN_S = 3600, ROWS_LOOKED_MAX = 8 };
 
 static struct registration named(const struct hot_at *pass, struct span device_id, uint64_t credential)
 {
@@ -32,8 +38,9 @@ static bool goes_before(const struct registration *row, const struct registratio
 /* The phones of a pass before this command. */
 struct phones {
 	unsigned            count;
-	bool                has_it; /* the phone that asks */
-	struct registration oldest; /* the one that makes room */
+	bool                has_it;     /* the phone that asks */
+	bool                is_reached; /* it has it with the same push token */
+	struct registration oldest;     /* the one that makes room */
 };
 
 /* A range read. */
@@ -46,7 +53,10 @@ static enum err look(struct request *request, const struct registration *asks, s
 	for (; !err; err = registration_next(request->view, account, &row)) {
 		if (!phones->count || goes_before(&row, &phones->oldest, asks->push_token))
 			phones->oldest = row;
-		phones->has_it |= is_same(&row, asks);
+		if (is_same(&row, asks)) {
+			phones->has_it = true;
+			phones->is_reached = span_equal(row.push_token, asks->push_token);
+		}
 		phones->count++;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
@@ -76,6 +86,42 @@ static enum err note(struct request *request, const struct hot_at *pass, bool is
 	return err ? err : tally_installed(request->view, pass->account, WALLET_APPLE, is_first);
 }
 
+/* Perhaps after its package was downloaded. Point reads. */
+static enum err has_changed_lately(struct request *request, const struct hot_at *pass, bool *changed)
+{
+	const wall_us     from = {request->now.v - TAKEN_WITHIN_S * US_PER_SEC}, created = pass->now.created;
+	const int64_t     begin = from.v > created.v ? from.v : created.v; /* what was later than this */
+	struct ledger_row row = {.previous = pass->now.ledger_head};
+	uint32_t          look;
+	wall_us           shown;
+	enum err err = account_template_look(request->account, request->view, pass->now.template, &look,
+	                                     &shown);
+	*changed = !err && shown.v > begin;
+	for (unsigned i = 0; !err && !*changed && i < ROWS_LOOKED_MAX && row.previous; i++) {
+		err = ledger_get(request->view, pass->account, row.previous, &row);
+		if (err || row.at.v <= begin || row.what == LEDGER_ISSUED) break;
+		*changed = row.what != LEDGER_INSTALLED && row.what != LEDGER_UNINSTALLED;
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+/* A push that waits for its next try, or is under way without this phone, begins again. */
+static enum err push_what_changed(struct request *request, const struct hot_at *pass)
+{
+	struct wallet_due due = {.account = pass->account, .kind = WALLET_DUE_PUSH, .number = pass->number};
+	bool              changed;
+	enum err          err = has_changed_lately(request, pass, &changed);
+	if (err || !changed) return err;
+	err = wallet_due_get(request->view, &due);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err) {
+		due.since = request->now;
+		due.flags = WALLET_DUE_IS_BULK; /* many phones may take their passes at once */
+	}
+	due.due = request->now;
+	return wallet_due_put(request->view, &due);
+}
+
 /* Answers whether the registration is new. */
 enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 {
@@ -102,6 +148,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 		                    : registration_put(request->view, pass.account, &row);
 	if (!err) err = note(request, &pass, !phones.count);
 	if (!err && are_due) err = pictures_await(request, &pass);
+	if (!err && !phones.is_reached) err = push_what_changed(request, &pass);
 	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
 	if (!err && !phones.has_it)
 		err = work_wake_held(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);

@@ -227,7 +227,7 @@ static bool is_of_kind(const struct wallet_work *work, const struct news *news)
 {
 	bool is_apples = work->kind == WALLET_DUE_PUSH || work->kind == WALLET_DUE_LEFT;
 	bool is_googles = work->kind == WALLET_DUE_GOOGLE || work->kind == WALLET_DUE_CLASS;
-	if (news->what == NEWS_SETTING) return work->kind == WALLET_DUE_PUSH || is_googles;
+	if (news->what == NEWS_SETTING) return is_apples || is_googles;
 	return news->kind == WALLET_APPLE ? is_apples : is_googles;
 }
 
@@ -242,7 +242,7 @@ static bool is_of_credential(const struct wallet_work *work, const struct news *
 static bool is_held(const struct wallet_work *work, const struct news *news, wall_us now)
 {
 	if (!work->has_row || work->state != WORK_LATER || !is_of_kind(work, news)) return false;
-	if (work->kind == WALLET_DUE_LEFT) return news->what == NEWS_PUT;
+	if (work->kind == WALLET_DUE_LEFT) return news->what != NEWS_SERVES;
 	bool waits = work->waits_for_rest && work->due.v > now.v;
 	if (waits) return news->what != NEWS_SETTING && is_of_credential(work, news);
 	return work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
