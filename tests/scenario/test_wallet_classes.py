@@ -252,3 +252,20 @@ def test_another_service_account_writes_the_classes_itself(at, tmp_path, key):
     at.service.expect_log("event=wallet-credential-rests account=acc_[a-z0-9]+ kind=google")
     put_google(at.shop, service_account(tmp_path, key, "other.json", client_email=STRANGER))
     wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["state"] == "resting", 10, "the refusal")
+
+
+def test_a_class_that_google_refuses_holds_up_no_pass(at):
+    template = at.shop.templates["balance"]
+    made = at.saved("ada")
+    wait_for(lambda: at.due() == 0, 10, "nothing to be due")
+    at.google.answers["PATCH", "loyaltyClass"] += [400] * 3
+    put(at, "Refused", template)
+    wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["last_error"], 10, "the error")
+    at.advance(6)
+    at.shop.add("ada", 7)
+    wait_for(lambda: at.balance_at_google(made) == 7, 10, "the points")
+    at.google.answers["PATCH", "loyaltyClass"].clear()
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.balance_at_google(made) == 8, 10, "the points")
+    assert title_of(at.google, at.class_id(template)) == "Refused", "it is tried with each pass until it is taken"

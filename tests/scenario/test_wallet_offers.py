@@ -1,5 +1,6 @@
 """Passes whose holders have got a link to Google's wallet (WALLET_GOOGLE_OFFER), of which Google has said nothing yet: objects that
 are made before, and callbacks that are lost (WALLET_GOOGLE_SAVED)."""
+import json
 import time
 
 from harness import wait_for
@@ -162,15 +163,17 @@ def test_an_object_that_was_deleted_there_is_not_saved_because_it_exists(at):
     assert at.status("ada") == "removed"
 
 
-def test_an_erased_pass_is_not_made_there(at):
+def test_an_erased_pass_is_made_without_its_texts(at):
     at.google.answers["PATCH", "loyaltyObject"].append(503)
     made = at.shop.create("ada", "balance", visible={"name": "Ada", "site": "https://a.example/" + "x" * 900})
     at.claims(made)
     wait_for(lambda: calls_of_objects(at) == [("PATCH", 503)], 10, "the failure")
     at.service.cli("pass", "erase", at.shop.account, "ada")
     at.advance(6)
-    wait_for(lambda: len(calls_of_objects(at)) == 2 and at.due() == 0, 10, "the next call")
-    assert calls_of_objects(at)[1] == ("PATCH", 404)
+    wait_for(lambda: len(calls_of_objects(at)) == 3 and at.due() == 0, 10, "the next calls")
+    assert calls_of_objects(at)[1:] == [("PATCH", 404), ("POST", 200)]
+    made, = (thing for (kind, _), thing in at.google.things.items() if kind == "loyaltyObject")
+    assert made["state"] == "INACTIVE" and "https://a.example" not in json.dumps(made)
 
 
 def test_what_was_deleted_there_is_blanked_when_it_is_erased(at):
@@ -190,3 +193,18 @@ def test_a_look_at_the_links_head_is_no_offer(at):
     assert at.client.request("HEAD", path).status == 303
     time.sleep(NOT)
     assert not at.google.calls
+
+
+def test_the_link_of_an_erased_pass_brings_nothing_of_its_holder(at):
+    """An offered pass is erased before it was saved: Google gets a blank object, which an old link does not change."""
+    made = at.shop.create("ada", "balance")
+    object_id = at.id_of(made)
+    assert at.link(made).status == 303
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    shown = wait_for(lambda: at.google.things.get(("loyaltyObject", object_id)), 10, "the blank object")
+    assert shown["state"] == "INACTIVE" and not shown.get("accountName") and shown["accountId"] != "ada"
+    wait_for(lambda: at.due() == 0, 10, "the report")
+    assert at.service.cli("verify")["ok"]
+    assert at.service.stop() == 0
+    done = at.service.run("table", "dump", at.service.data / "shards/0", "wallet_google", data=False)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -116,7 +116,9 @@ static enum err pack_job(struct request *request, struct google_batch *batch, st
 {
 	uint8_t bytes[PUSH_LEASE_BYTES];
 	char    class_id[GOOGLE_ID_TEXT] = "", object_id[GOOGLE_ID_TEXT] = "";
-	bool    makes = job->row.state == WALLET_GOOGLE_WANTED && pass_may_be_put(&job->draft.pass.now);
+	bool    is_wanted = job->row.state == WALLET_GOOGLE_WANTED && pass_may_be_put(&job->draft.pass.now);
+	/* Of an erased pass a blank object is made: an old link to save brings its texts only where there is none. */
+	bool makes = is_wanted || job->draft.pass.now.flags & HOT_ERASED;
 	random_take(request->random, &lease->token, sizeof lease->token);
 	push_lease_write(lease, bytes);
 	if (job->google.pass)

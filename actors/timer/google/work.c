@@ -225,6 +225,12 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 		go_to(work, STEP_OBJECT);
 		return;
 	}
+	/* A saved pass gets its points also while its class, as it is now, is refused. */
+	if (work->step == STEP_CLASS && work->object.size && is_for_good && status != 403 && status != 404) {
+		complain_of(work, status, reason, false);
+		next_step(work);
+		return;
+	}
 	bool is_refused = status == 401 || (status == 403 && !is_one_object(work));
 	bool is_for_now = !status || status >= 500 || status == 429 || status == 408;
 	complain_of(work, status, reason, is_refused);
