@@ -10,9 +10,11 @@
 enum { WALLET_TAG_TEXT = 16 + 1 + 20 + 1 + 10 + 1 };
 
 struct wallet_tag {
-	uint64_t lineage; /* of the data directory: after a restore the numbers of a tag mean nothing */
-	uint64_t seq;     /* the account's newest ledger row */
-	uint32_t look;    /* account_row.h: looks */
+	uint64_t
+	         lineage; /* of the data directory and the account: after a restore the numbers of a tag mean nothing, nor those of
+	                     another account's */
+	uint64_t seq;  /* the account's newest ledger row */
+	uint32_t look; /* account_row.h: looks */
 };
 
 void wallet_tag_text(const struct wallet_tag *tag, char text[WALLET_TAG_TEXT]);

@@ -23,3 +23,14 @@ def test_a_phone_that_registers_again_has_another_push_token(at):
     assert len(at.apns.wait(phone.push)) == 1 and not at.apns.of(first)
     assert phone.give_up(held).status == 200
     assert phone.changed() == set() and at.service.cli("verify")["ok"]
+
+
+def test_the_tag_of_another_account_is_no_tag(at, options):
+    """A phone with passes of two accounts of one pass type may bring the tag of one to the other."""
+    _, phone = at.installed("ada")
+    shop, other, of_other = at.other_shop(options)
+    shop.create("bob")
+    for _ in range(5):
+        at.shop.add("ada", 1), shop.add("bob", 1)
+    assert phone.changed() and phone.ask(phone.tag).status == 204
+    assert of_other.ask(phone.tag).json["serialNumbers"] == [other.serial]

@@ -3,7 +3,16 @@
 #include "actors/shard/wallet/phone.h"
 
 #include "schemas/api/wallet.h"
+#include "schemas/bytes.h"
 #include "schemas/wallet/tag.h"
+
+/* One pass type may serve several accounts, and a phone may bring one the tag of another. */
+static uint64_t lineage_of(const struct request *request)
+{
+	const uint8_t *account = request->account->id.b;
+	return request->facts->lineage ^ get_be64(account) ^
+	       get_be64(account + sizeof(struct account_id) - 8);
+}
 
 /* What the phone knows, if its tag is ours: a newer one than there is comes from a restored directory's future. */
 static bool read_known(const struct msgpack_object *text, const struct wallet_tag *now,
@@ -51,7 +60,7 @@ enum err on_WALLET_LIST(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
 	const struct account *account = request->account;
-	struct wallet_tag     known, now = {.lineage = request->facts->lineage, .look = account->row.looks};
+	struct wallet_tag     known, now = {.lineage = lineage_of(request), .look = account->row.looks};
 	struct registration   row = {.credential = wallet_number(arg_span(&args[ARG_WALLET_LIST_type]))};
 	struct buffer         tokens = {0};
 	char                  text[WALLET_TAG_TEXT];
