@@ -285,7 +285,7 @@ static void go_on(const struct phone *phone)
 	} else if (err == ERR_UNAUTHENTICATED) {
 		refuse_token(exchange);
 	} else if (err == ERR_INVALID_REQUEST) {
-		refuse_input(exchange, "The device, or the body, is not as Apple's wallet sends it.");
+		refuse_input(exchange, "The path, or the body, is not as the wallet sends it.");
 	} else if (err == ERR_RESOURCE_NOT_FOUND) {
 		answer_empty(exchange, match.route->message == MSG_WALLET_LIST ? 204 : 200);
 	} else {

@@ -11,7 +11,8 @@
  *   REMOVAL  pass: no phone has it any more; it becomes `removed` when that is so still
  *   PUSH     pass, since: it has changed, and its phones do not know
  *   GOOGLE   pass, since: likewise, for its object at Google
- *   TOUCH    template, or WALLET_EVERY_TEMPLATE, position: what it shows has changed; from that pass on they are to be pushed
+ *   TOUCH    template, or WALLET_EVERY_TEMPLATE, position: what it shows has changed; from that pass on they are to be pushed.
+ *            WALLET_EVERY_PHONE: phones have perhaps asked in vain; those of ended passes, too, and nothing at Google
  *   MESSAGE  notification, position: from that member of its audience on, passes in wallets are to show it
  *   NOTICE   notification: the pass that it is to is to show it
  *   CLASS    template, since: it has changed, or is new, and Google has not the class that it makes
@@ -35,6 +36,7 @@ enum wallet_due_kind {
 	WALLET_DUE_KINDS_END
 };
 #define WALLET_EVERY_TEMPLATE UINT32_MAX
+#define WALLET_EVERY_PHONE    (UINT32_MAX - 1)
 enum { WALLET_CLASSES_OF_ONE, WALLET_CLASSES_OF_ALL };
 
 /* The row's flag: it comes from a change of many passes, and gives way to single ones. */

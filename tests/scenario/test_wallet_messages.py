@@ -98,7 +98,9 @@ def test_the_same_message_twice_is_another_value(at):
 
 def test_a_message_before_the_pass_was_installed_is_not_shown(at):
     made = at.shop.create("eva")
-    at.shop.add("eva", 1, message="Too early")
+    at.shop.add("eva", 1)
+    at.advance(3601)
+    at.shop.add("eva", 0, message="Too early")
     held, phone = Held(at.shop, made), at.phone()
     assert phone.register(held).status == 201
     assert message(phone, held) is None

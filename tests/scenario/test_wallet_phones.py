@@ -409,7 +409,7 @@ def test_phones_write_to_a_log(issuer, new_phone):
     lines = issuer.service.cli("wallet", "log", issuer.account)
     assert [entry["line"] for entry in lines] == ["first", "x" * 200, "\u00e4" * 100]
     assert all(set(entry) == {"at", "line"} for entry in lines)
-    assert phone.log(*[str(number) for number in range(150)]).status == 200
+    assert phone.log(*[str(number) for number in range(150)]).status == phone.log(*[""] * 120).status == 200
     assert [entry["line"] for entry in issuer.service.cli("wallet", "log", issuer.account)] == [str(n) for n in range(50, 150)]
 
 

@@ -71,7 +71,7 @@ def test_what_has_not_changed_is_not_sent_again(shop, phone, chain):
     package, since = fetched(phone, held, chain, since)
     assert points(package) == 1
     advance(shop, 10)
-    _, since = fetched(phone, held, chain, since)  # once more, because the change may have been in the second that was named
+    _, since = fetched(phone, held, chain)  # once more, because the change may have been in the second that was named
     assert phone.fetch(held, since).status == 304
     later = formatdate(parsedate_to_datetime(since).timestamp() + DAY, usegmt=True)
     assert phone.fetch(held, later).status == 304

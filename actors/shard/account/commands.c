@@ -110,14 +110,15 @@ static enum err take_wallet(const msgpack_object *argument, struct account_row *
 	return OK;
 }
 
-/* Images that were fetched while the account had no Apple wallet have no shapes. */
-static enum err want_pictures(struct request *request, const struct account_row *row)
+/* Images that were fetched while the account had no Apple wallet have no shapes, and phones that asked were given nothing. */
+static enum err begin_apple(struct request *request, const struct account_row *row)
 {
 	struct wallet_credential credential;
 	if (wallet_is_on(&request->account->row, WALLET_APPLE) || !wallet_is_on(row, WALLET_APPLE)) return OK;
 	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &credential);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	return shapes_want_all(request->view, request->account->id);
+	err = shapes_want_all(request->view, request->account->id);
+	return err ? err : wallet_touch_passes(request, WALLET_EVERY_PHONE, request->now);
 }
 
 enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
@@ -133,7 +134,7 @@ enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 	row.rate_limit = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_rate_limit], row.rate_limit);
 	enum err err = take_wallet(&args[ARG_ACCOUNT_SET_wallet], &row, outcome);
 	if (!err && request->account->row.webhooks && !row.webhooks) err = pass_generations(request);
-	if (!err) err = want_pictures(request, &row);
+	if (!err) err = begin_apple(request, &row);
 	if (!err && !wallet_is_on(&request->account->row, WALLET_GOOGLE) && wallet_is_on(&row, WALLET_GOOGLE))
 		err = google_classes_due(request);
 	if (!err) err = account_row_put(request->view, request->account->id, &row);

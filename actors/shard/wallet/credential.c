@@ -5,6 +5,7 @@
  * nothing. Of the operator's default each shard keeps a copy, and a later shard gets the generation of the first: a put that
  * failed on one of them ends with equal generations when it is repeated. */
 #include "actors/shard/wallet/google_class.h"
+#include "actors/shard/wallet/touch.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "schemas/object_msgpack.h"
@@ -99,14 +100,15 @@ static enum err check_count(struct request *request, struct outcome *outcome,
 	return refuse(outcome, REASON_OF_ALL(CREDENTIALS_FULL, .most = WALLET_CREDENTIALS_MAX));
 }
 
-/* Sets the row's generation: the next one of this name, or the first of a new name. */
+/* Sets the row's generation: the next one of this name, or the first of a new name (*is_new). */
 static enum err begin_generation(struct request *request, struct outcome *outcome, int64_t least,
-                                 struct wallet_credential *row)
+                                 struct wallet_credential *row, bool *is_new)
 {
 	struct wallet_credential before;
 	enum err err = wallet_credential_get(request->view, row->account, row->kind, row->number, &before);
 	row->generation = 1;
-	if (err == ERR_NOT_FOUND) {
+	*is_new = err == ERR_NOT_FOUND;
+	if (*is_new) {
 		err = check_count(request, outcome, row);
 	} else if (!err) {
 		if (!span_equal(before.name, row->name)) return ERR_RESOURCE_CONFLICT; /* a hash of both */
@@ -125,6 +127,15 @@ static enum err seal_keys(struct request *request, const struct wallet_keys *key
 	enum err err = wallet_seal(request->facts->wallet_key, nonce, &whose, keys, sealed);
 	row->sealed = buffer_span(sealed);
 	return err;
+}
+
+/* Images that were fetched before have no shapes. Phones of a name that is new were perhaps without a credential, and asked in vain;
+ * of the operator's default the accounts are not known here. */
+static enum err begin_apple(struct request *request, bool is_new)
+{
+	enum err err = shapes_want_all(request->view, owner_of(request));
+	bool     touches = !err && is_new && request->account;
+	return touches ? wallet_touch_passes(request, WALLET_EVERY_PHONE, request->now) : err;
 }
 
 /* How it is put. */
@@ -154,13 +165,13 @@ static enum err put(struct request *request, struct outcome *outcome, enum walle
 	    .issuer = read->issuer,
 	    .token_uri = read->token_uri,
 	};
-	enum err err = begin_generation(request, outcome, how.generation, &row);
+	bool     is_new = false;
+	enum err err = begin_generation(request, outcome, how.generation, &row, &is_new);
 	if (!err && !how.only_judge) err = seal_keys(request, &read->keys, &row, &sealed);
 	if (!err && !how.only_judge) err = wallet_credential_put(request->view, &row);
 	if (!err && !how.only_judge)
 		err = wallet_current_put(request->view, row.account, row.kind, row.number);
-	if (!err && !how.only_judge && kind == WALLET_APPLE)
-		err = shapes_want_all(request->view, row.account);
+	if (!err && !how.only_judge && kind == WALLET_APPLE) err = begin_apple(request, is_new);
 	if (!err) wallet_credential_pack(&row, request->now, &pk);
 	buffer_free(&sealed);
 	return err;

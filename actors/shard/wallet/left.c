@@ -42,6 +42,13 @@ static enum err look_later(struct request *request, struct wallet_due *left, int
 	return wallet_due_put(request->view, left);
 }
 
+/* Nothing is new for them. One that was woken before its time keeps its row. */
+static enum err look_next_day(struct request *request, struct wallet_due *left)
+{
+	if (left->due.v <= request->now.v) return look_later(request, left, DAY_S);
+	return work_again(request->work, left->account, left->kind, left->number, left->due);
+}
+
 /* A row that waits for its next try waits no longer: its phones are more than those that failed. */
 static enum err push(struct request *request, const struct wallet_due *due)
 {
@@ -69,7 +76,7 @@ enum err on_WALLET_LEFT(struct request *request, struct outcome *outcome)
 	if (!err) err = look(request, left.number, &seen);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (!seen.is_served && !seen.is_left) return wallet_due_del(request->view, &left);
-	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return look_later(request, &left, DAY_S);
+	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return look_next_day(request, &left);
 	if (seen.is_served && seen.mark != left.position) {
 		/* A push that is under way is perhaps without them, and its report would end what is due. */
 		if (work_is_leased(request->work, left.account, WALLET_DUE_PUSH, left.number))
@@ -77,6 +84,7 @@ enum err on_WALLET_LEFT(struct request *request, struct outcome *outcome)
 		if ((err = push(request, &due))) return err;
 	}
 	if (!seen.is_left) return wallet_due_del(request->view, &left);
+	if (left.position == seen.mark) return look_next_day(request, &left);
 	left.position = seen.mark;
 	return look_later(request, &left, DAY_S);
 }

@@ -71,8 +71,10 @@ enum err on_WALLET_PHONE_LOG(struct request *request, struct outcome *outcome)
 	if (!lines->via.array.size) return OK;
 	struct phone_log *log = take(*request->phone_logs, request->account->id);
 	log->used = ++(*request->phone_logs)->uses;
-	for (uint32_t i = 0; i < lines->via.array.size; i++)
-		add(log, request->now, arg_span(&lines->via.array.ptr[i]));
+	for (uint32_t i = 0; i < lines->via.array.size; i++) {
+		struct span text = arg_span(&lines->via.array.ptr[i]);
+		if (text.size) add(log, request->now, text);
+	}
 	return OK;
 }
 

@@ -13,7 +13,7 @@
 
 /* How long a holder may take from the download to the registration. A longer time would push more to phones that take many passes
  * again. */
-enum { TAKEN_WITHIN_S = 3600, ROWS_LOOKED_MAX = 8 };
+enum { TAKEN_WITHIN_S = 3600, ROWS_LOOKED_MAX = 32, NOTED_AGAIN_S = 60 };
 
 static struct registration named(const struct hot_at *pass, struct span device_id, uint64_t credential)
 {
@@ -86,40 +86,89 @@ static enum err note(struct request *request, const struct hot_at *pass, bool is
 	return err ? err : tally_installed(request->view, pass->account, WALLET_APPLE, is_first);
 }
 
-/* Perhaps after its package was downloaded. Point reads. */
-static enum err has_changed_lately(struct request *request, const struct hot_at *pass, bool *changed)
+/* Changes later than this may be unknown to the phone that takes the pass now. Pushes to its former push token were perhaps lost, and
+ * since the removal of a pass no phone was pushed to. */
+static wall_us unknown_from(const struct request *request, const struct hot_at *pass, bool is_known)
 {
-	const wall_us     from = {request->now.v - TAKEN_WITHIN_S * US_PER_SEC}, created = pass->now.created;
-	const int64_t     begin = from.v > created.v ? from.v : created.v; /* what was later than this */
-	struct ledger_row row = {.previous = pass->now.ledger_head};
-	uint32_t          look;
-	wall_us           shown;
-	enum err err = account_template_look(request->account, request->view, pass->now.template, &look,
-	                                     &shown);
-	*changed = !err && shown.v > begin;
-	for (unsigned i = 0; !err && !*changed && i < ROWS_LOOKED_MAX && row.previous; i++) {
-		err = ledger_get(request->view, pass->account, row.previous, &row);
-		if (err || row.at.v <= begin || row.what == LEDGER_ISSUED) break;
-		*changed = row.what != LEDGER_INSTALLED && row.what != LEDGER_UNINSTALLED;
+	const wall_us from = {request->now.v - TAKEN_WITHIN_S * US_PER_SEC}, created = pass->now.created;
+	bool          is_of_all = is_known || pass->now.status == PASS_REMOVED;
+	return is_of_all || from.v < created.v ? created : from;
+}
+
+/* A message to a pass that no wallet had is not shown. */
+static bool is_shown(const struct ledger_row *row)
+{
+	switch (row->what) {
+	case LEDGER_INSTALLED:
+	case LEDGER_UNINSTALLED: return false;
+	case LEDGER_MESSAGE: return row->status == PASS_ACTIVE;
+	default: return !ledger_moves(row->what) || row->delta;
 	}
+}
+
+/* Has it changed, perhaps after its package was downloaded? Point reads. */
+static enum err has_changed_lately(struct request *request, const struct hot_at *pass,
+                                   const struct phones *phones, bool *changed)
+{
+	struct ledger_row row = {.previous = pass->now.ledger_head};
+	wall_us           begin = unknown_from(request, pass, phones->has_it), shown;
+	uint32_t          look;
+	unsigned          looked = 0;
+	bool              is_removed = pass->now.status == PASS_REMOVED;
+	enum err          err = OK;
+	for (*changed = false; !err && !*changed && row.previous; looked++) {
+		err = ledger_get(request->view, pass->account, row.previous, &row);
+		if (err || row.at.v <= begin.v || row.what == LEDGER_ISSUED) break;
+		*changed = is_shown(&row) || looked == ROWS_LOOKED_MAX;
+		if (!is_removed || row.what != LEDGER_UNINSTALLED) continue;
+		/* Its last phone went earlier, perhaps because a push did not reach it. */
+		int64_t gone = row.at.v - TAKEN_WITHIN_S * US_PER_SEC;
+		if (gone > begin.v) begin.v = gone;
+		is_removed = false;
+	}
+	if (!err)
+		err = account_template_look(request->account, request->view, pass->now.template, &look,
+		                            &shown);
+	*changed |= !err && shown.v > begin.v;
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 /* A push that waits for its next try, or is under way without this phone, begins again. */
-static enum err push_what_changed(struct request *request, const struct hot_at *pass)
+static enum err push_again(struct request *request, const struct hot_at *pass)
 {
 	struct wallet_due due = {.account = pass->account, .kind = WALLET_DUE_PUSH, .number = pass->number};
-	bool              changed;
-	enum err          err = has_changed_lately(request, pass, &changed);
-	if (err || !changed) return err;
-	err = wallet_due_get(request->view, &due);
+	enum err          err = wallet_due_get(request->view, &due);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (err) {
-		due.since = request->now;
-		due.flags = WALLET_DUE_IS_BULK; /* many phones may take their passes at once */
-	}
+	if (err) due.flags = WALLET_DUE_IS_BULK; /* many phones may take their passes at once */
+	if (err || work_is_leased(request->work, due.account, due.kind, due.number))
+		due.since = request->now; /* the other phones have it */
 	due.due = request->now;
+	due.tries = 0;
 	return wallet_due_put(request->view, &due);
+}
+
+/* Another phone has taken a pass that is active. Its tag of another pass may be newer than what it lacks, so the pass gets an event
+ * of its own, by which the list names it; one a minute, since a phone may come with many device ids. */
+static enum err note_another(struct request *request, const struct hot_at *pass)
+{
+	struct ledger_row newest;
+	if (pass->now.status != PASS_ACTIVE) return OK;
+	enum err err = ledger_get(request->view, pass->account, pass->now.ledger_head, &newest);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	bool is_noted = newest.what == LEDGER_INSTALLED &&
+	                newest.at.v > request->now.v - NOTED_AGAIN_S * US_PER_SEC;
+	if (is_noted) return OK;
+	return pass_change(request, pass, pass->now, (struct ledger_row){.what = LEDGER_INSTALLED});
+}
+
+static enum err push_what_changed(struct request *request, const struct hot_at *pass,
+                                  const struct phones *phones)
+{
+	bool     changed;
+	enum err err = has_changed_lately(request, pass, phones, &changed);
+	if (err || !changed) return err;
+	if (!phones->has_it && (err = note_another(request, pass))) return err;
+	return push_again(request, pass);
 }
 
 /* Answers whether the registration is new. */
@@ -148,7 +197,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 		                    : registration_put(request->view, pass.account, &row);
 	if (!err) err = note(request, &pass, !phones.count);
 	if (!err && are_due) err = pictures_await(request, &pass);
-	if (!err && !phones.is_reached) err = push_what_changed(request, &pass);
+	if (!err && !phones.is_reached) err = push_what_changed(request, &pass, &phones);
 	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
 	if (!err && !phones.has_it)
 		err = work_wake_held(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);

@@ -117,11 +117,15 @@ static enum err push(struct request *request, uint32_t template, const struct wa
 	struct hot_at pass;
 	enum err      err = hot_get(request->view, request->account->id, number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (pass.now.status != PASS_ACTIVE) return OK;
-	if (template != WALLET_EVERY_TEMPLATE && pass.now.template != template) return OK;
+	bool is_of_phones = template == WALLET_EVERY_PHONE;
+	bool is_of_all = is_of_phones || template == WALLET_EVERY_TEMPLATE;
+	bool is_meant = pass.now.status == PASS_ACTIVE ||
+	                (is_of_phones && pass.now.status == PASS_DEACTIVATED);
+	if (!is_meant || (!is_of_all && pass.now.template != template)) return OK;
 	++*pushed;
 	if (walked->of[i].has_phone) err = put_due(request, number, WALLET_DUE_PUSH);
-	return !err && walked->of[i].is_saved ? put_due(request, number, WALLET_DUE_GOOGLE) : err;
+	bool is_updated = walked->of[i].is_saved && !is_of_phones;
+	return !err && is_updated ? put_due(request, number, WALLET_DUE_GOOGLE) : err;
 }
 
 enum err on_WALLET_TOUCH_STEP(struct request *request, struct outcome *outcome)
