@@ -140,6 +140,20 @@ def test_another_push_token_gets_what_the_former_one_lost(at):
     at.apns.wait(phone.push)
 
 
+def test_a_phone_that_asked_after_the_certificate_had_ended_is_pushed_to(at, apple):
+    held, phone = at.installed("ada")
+    phone.changed()
+    at.service.expect_log("event=wallet-credential-ends")
+    at.shop.add("ada", 5)
+    at.apns.wait(phone.push)
+    wait_for(lambda: not at.due("push"), 10, "the report")
+    at.advance(400 * 86400)
+    assert phone.changed() == set() and phone.fetch(held).status == 503, "it must not believe that it knows the change"
+    at.service.cli("wallet", "apple", "put", at.shop.account, *apple.options(days=800))
+    at.apns.wait(phone.push, 2)
+    assert phone.changed() == {held.serial} and phone.fetch(held).status == 200
+
+
 @pytest.mark.parametrize("ends", [False, True])
 @pytest.mark.parametrize("way", ["off", "removed"])
 def test_a_phone_that_asked_in_vain_is_pushed_to(at, options, ends, way):

@@ -100,15 +100,14 @@ static enum err check_count(struct request *request, struct outcome *outcome,
 	return refuse(outcome, REASON_OF_ALL(CREDENTIALS_FULL, .most = WALLET_CREDENTIALS_MAX));
 }
 
-/* Sets the row's generation: the next one of this name, or the first of a new name (*is_new). */
+/* Sets the row's generation: the next one of this name, or the first of a new name. */
 static enum err begin_generation(struct request *request, struct outcome *outcome, int64_t least,
-                                 struct wallet_credential *row, bool *is_new)
+                                 struct wallet_credential *row)
 {
 	struct wallet_credential before;
 	enum err err = wallet_credential_get(request->view, row->account, row->kind, row->number, &before);
 	row->generation = 1;
-	*is_new = err == ERR_NOT_FOUND;
-	if (*is_new) {
+	if (err == ERR_NOT_FOUND) {
 		err = check_count(request, outcome, row);
 	} else if (!err) {
 		if (!span_equal(before.name, row->name)) return ERR_RESOURCE_CONFLICT; /* a hash of both */
@@ -129,13 +128,24 @@ static enum err seal_keys(struct request *request, const struct wallet_keys *key
 	return err;
 }
 
-/* Images that were fetched before have no shapes. Phones of a name that is new were perhaps without a credential, and asked in vain;
- * of the operator's default the accounts are not known here. */
-static enum err begin_apple(struct request *request, bool is_new)
+/* Before an Apple credential is put: does none serve the account, or has it ended, so that its phones have perhaps asked in vain? Of the
+ * operator's default the accounts are not known here. */
+static enum err is_unserved(struct request *request, bool *unserved)
+{
+	struct wallet_credential now;
+	*unserved = false;
+	if (!request->account) return OK;
+	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &now);
+	*unserved = err == ERR_NOT_FOUND || (!err && wallet_credential_ended(&now, request->now));
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Images that were fetched before have no shapes. */
+static enum err begin_apple(struct request *request, bool was_unserved)
 {
 	enum err err = shapes_want_all(request->view, owner_of(request));
-	bool     touches = !err && is_new && request->account;
-	return touches ? wallet_touch_passes(request, WALLET_EVERY_PHONE, request->now) : err;
+	if (err || !was_unserved) return err;
+	return wallet_touch_passes(request, WALLET_EVERY_PHONE, request->now);
 }
 
 /* How it is put. */
@@ -165,13 +175,14 @@ static enum err put(struct request *request, struct outcome *outcome, enum walle
 	    .issuer = read->issuer,
 	    .token_uri = read->token_uri,
 	};
-	bool     is_new = false;
-	enum err err = begin_generation(request, outcome, how.generation, &row, &is_new);
+	bool     was_unserved;
+	enum err err = begin_generation(request, outcome, how.generation, &row);
+	if (!err) err = is_unserved(request, &was_unserved);
 	if (!err && !how.only_judge) err = seal_keys(request, &read->keys, &row, &sealed);
 	if (!err && !how.only_judge) err = wallet_credential_put(request->view, &row);
 	if (!err && !how.only_judge)
 		err = wallet_current_put(request->view, row.account, row.kind, row.number);
-	if (!err && !how.only_judge && kind == WALLET_APPLE) err = begin_apple(request, is_new);
+	if (!err && !how.only_judge && kind == WALLET_APPLE) err = begin_apple(request, was_unserved);
 	if (!err) wallet_credential_pack(&row, request->now, &pk);
 	buffer_free(&sealed);
 	return err;

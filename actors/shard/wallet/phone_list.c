@@ -56,6 +56,20 @@ static enum err collect(struct request *request, struct registration *row, const
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Without a certificate that holds, no package can be fetched: a phone that got a list would not ask for those passes again. */
+static enum err is_served(struct request *request, struct span type, bool *served)
+{
+	struct wallet_credential row;
+	uint64_t                 number;
+	enum err                 err = phone_credential(request, type, &number);
+	*served = false;
+	if (!err) err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, number, &row);
+	if (err) return err == ERR_UNAUTHENTICATED ? OK : err;
+	*served = wallet_is_on(&request->account->row, WALLET_APPLE) &&
+	          !wallet_credential_ended(&row, request->now);
+	return OK;
+}
+
 enum err on_WALLET_LIST(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
@@ -65,13 +79,10 @@ enum err on_WALLET_LIST(struct request *request, struct outcome *outcome)
 	struct buffer         tokens = {0};
 	char                  text[WALLET_TAG_TEXT];
 	msgpack_packer        pk = buffer_packer(outcome->payload);
-	uint64_t              number;
+	bool                  served;
 	registration_device(arg_span(&args[ARG_WALLET_LIST_device]), row.device);
-	/* Of a pass type without a certificate no package can be fetched. */
-	enum err err = phone_credential(request, arg_span(&args[ARG_WALLET_LIST_type]), &number);
-	bool     is_served = !err && wallet_is_on(&account->row, WALLET_APPLE);
-	if (err == ERR_UNAUTHENTICATED) err = OK;
-	if (is_served && !(err = ledger_last(request->view, account->id, &now.seq))) {
+	enum err err = is_served(request, arg_span(&args[ARG_WALLET_LIST_type]), &served);
+	if (!err && served && !(err = ledger_last(request->view, account->id, &now.seq))) {
 		bool is_known = read_known(&args[ARG_WALLET_LIST_tag], &now, &known);
 		err = collect(request, &row, is_known ? &known : NULL, &tokens);
 	}
