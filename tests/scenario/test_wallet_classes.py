@@ -258,14 +258,18 @@ def test_a_class_that_google_refuses_holds_up_no_pass(at):
     template = at.shop.templates["balance"]
     made = at.saved("ada")
     wait_for(lambda: at.due() == 0, 10, "nothing to be due")
-    at.google.answers["PATCH", "loyaltyClass"] += [400] * 3
+    at.google.answers["PATCH", "loyaltyClass"] += [400] * 9
     put(at, "Refused", template)
     wait_for(lambda: at.service.cli("wallet", "google", "show", at.shop.account)["last_error"], 10, "the error")
     at.advance(6)
     at.shop.add("ada", 7)
     wait_for(lambda: at.balance_at_google(made) == 7, 10, "the points")
+    at.advance(6)
+    at.shop.add("ada", 1)
+    wait_for(lambda: at.balance_at_google(made) == 8 and at.due() == 0, 10, "the points")
+    assert "class" in at.service.cli("wallet", "google", "show", at.shop.account)["last_error"]
     at.google.answers["PATCH", "loyaltyClass"].clear()
     at.advance(6)
     at.shop.add("ada", 1)
-    wait_for(lambda: at.balance_at_google(made) == 8, 10, "the points")
+    wait_for(lambda: at.balance_at_google(made) == 9, 10, "the points")
     assert title_of(at.google, at.class_id(template)) == "Refused", "it is tried with each pass until it is taken"

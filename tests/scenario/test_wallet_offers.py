@@ -208,3 +208,12 @@ def test_the_link_of_an_erased_pass_brings_nothing_of_its_holder(at):
     assert at.service.stop() == 0
     done = at.service.run("table", "dump", at.service.data / "shards/0", "wallet_google", data=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_blank_object_that_google_refuses_is_given_up(at):
+    made = at.shop.create("ada", "balance")
+    assert at.link(made).status == 303
+    at.google.answers["POST", "loyaltyObject"] += [400] * 20
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    wait_for(lambda: not at.advance(3600) and at.due() == 0, 30, "the end of the tries")
+    assert 3 <= len(at.google.of("POST", "loyaltyObject")) <= 8 and at.service.cli("verify")["ok"]

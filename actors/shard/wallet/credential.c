@@ -128,14 +128,16 @@ static enum err seal_keys(struct request *request, const struct wallet_keys *key
 	return err;
 }
 
-/* Before an Apple credential is put: does none serve the account, or has it ended, so that its phones have perhaps asked in vain? Of the
- * operator's default the accounts are not known here. */
-static enum err is_unserved(struct request *request, bool *unserved)
+/* Before an Apple credential is put: are the account's phones of that name without one, or has it ended, so that they have perhaps asked
+ * in vain? Of a new name, are those that there are? Of the operator's default the accounts are not known here. */
+static enum err is_unserved(struct request *request, uint64_t number, bool *unserved)
 {
 	struct wallet_credential now;
 	*unserved = false;
 	if (!request->account) return OK;
-	enum err err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &now);
+	enum err err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, number, &now);
+	if (err == ERR_NOT_FOUND)
+		err = wallet_credential_now(request->view, request->account->id, WALLET_APPLE, &now);
 	*unserved = err == ERR_NOT_FOUND || (!err && wallet_credential_ended(&now, request->now));
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -177,7 +179,7 @@ static enum err put(struct request *request, struct outcome *outcome, enum walle
 	};
 	bool     was_unserved;
 	enum err err = begin_generation(request, outcome, how.generation, &row);
-	if (!err) err = is_unserved(request, &was_unserved);
+	if (!err) err = is_unserved(request, row.number, &was_unserved);
 	if (!err && !how.only_judge) err = seal_keys(request, &read->keys, &row, &sealed);
 	if (!err && !how.only_judge) err = wallet_credential_put(request->view, &row);
 	if (!err && !how.only_judge)

@@ -150,6 +150,11 @@ static enum err stage(struct request *request, struct settled *settled)
 	bool is_shown = settled->row.state != WALLET_GOOGLE_SAVED ||
 	                google_real_time(request).v >= settled->row.quiet.v;
 	if (fate == GOOGLE_DONE || (fate == GOOGLE_ABSENT && is_shown)) return forget(request, settled);
+	/* Google takes no blank object in place of one that it has not. */
+	bool is_unsaved = settled->row.state == WALLET_GOOGLE_OFFERED ||
+	                  settled->row.state == WALLET_GOOGLE_WANTED;
+	if (fate == GOOGLE_REFUSED && is_unsaved && settled->work.row.tries >= ERASED_TRIES)
+		return forget(request, settled);
 	/* What Google has of the holder must go: it is tried without an end. */
 	if (settled->work.row.tries > ERASED_TRIES) settled->work.row.tries = ERASED_TRIES;
 	return settle_again(request, &settled->work);

@@ -357,6 +357,7 @@ enum err work_rotate(struct work_queue *queue, struct account_id account, enum w
 {
 	struct wallet_work *work = find(queue, account, kind, number);
 	if (!work || work->state != WORK_LATER || work->due.v > now.v) return OK;
+	if (work->rests.v > now.v) return OK; /* the step put it off */
 	work->rests = now;
 	return put_later(queue, work);
 }

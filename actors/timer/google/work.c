@@ -228,6 +228,7 @@ static void take_failure(struct google_work *work, int status, const char *reaso
 	/* A saved pass gets its points also while its class, as it is now, is refused. */
 	if (work->step == STEP_CLASS && work->object.size && is_for_good && status != 403 && status != 404) {
 		complain_of(work, status, reason, false);
+		work->is_doubtful = false; /* so that the reason stays */
 		next_step(work);
 		return;
 	}
