@@ -217,3 +217,12 @@ def test_a_blank_object_that_google_refuses_is_given_up(at):
     at.service.cli("pass", "erase", at.shop.account, "ada")
     wait_for(lambda: not at.advance(3600) and at.due() == 0, 30, "the end of the tries")
     assert 3 <= len(at.google.of("POST", "loyaltyObject")) <= 8 and at.service.cli("verify")["ok"]
+
+
+def test_an_object_that_google_does_not_blank_is_tried_without_an_end(at):
+    """It was saved, and Google's callback was lost."""
+    made = at.shop.create("ada", "balance")
+    at.follow(made)
+    at.google.answers["PATCH", "loyaltyObject"] += [400] * 9
+    at.service.cli("pass", "erase", at.shop.account, "ada")
+    wait_for(lambda: not at.advance(9000) and at.google.things["loyaltyObject", at.id_of(made)]["state"] == "INACTIVE", 30, "the end there")

@@ -77,6 +77,19 @@ Test(left_phones, a_credential_that_is_put_while_the_wallet_is_off_is_seen_when_
 	cr_expect_eq(token_counts[0], 2);
 }
 
+Test(left_phones, another_phone_that_is_left_out_is_looked_at_soon)
+{
+	leave_a_phone();
+	work_free(&work);
+	cr_assert_eq(work_load(&work, s.view), OK);
+	cr_assert(look_at_left(4) && !look_at_left(4));
+	put_phone(0, 4, 3, "pass.other");
+	change(0, 4);
+	cr_assert_eq(lease(24), 1);
+	pass_seconds(60);
+	cr_expect(look_at_left(4));
+}
+
 Test(left_phones, a_credential_that_is_put_during_a_push_is_seen_soon)
 {
 	put_phone(0, 4, 1, "pass.gone");

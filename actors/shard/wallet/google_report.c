@@ -150,10 +150,11 @@ static enum err stage(struct request *request, struct settled *settled)
 	bool is_shown = settled->row.state != WALLET_GOOGLE_SAVED ||
 	                google_real_time(request).v >= settled->row.quiet.v;
 	if (fate == GOOGLE_DONE || (fate == GOOGLE_ABSENT && is_shown)) return forget(request, settled);
-	/* Google takes no blank object in place of one that it has not. */
+	/* Google has no object, and takes no blank one. */
 	bool is_unsaved = settled->row.state == WALLET_GOOGLE_OFFERED ||
 	                  settled->row.state == WALLET_GOOGLE_WANTED;
-	if (fate == GOOGLE_REFUSED && is_unsaved && settled->work.row.tries >= ERASED_TRIES)
+	bool has_none = is_unsaved && settled->report->users == GOOGLE_USERS_NONE;
+	if (fate == GOOGLE_REFUSED && has_none && settled->work.row.tries >= ERASED_TRIES)
 		return forget(request, settled);
 	/* What Google has of the holder must go: it is tried without an end. */
 	if (settled->work.row.tries > ERASED_TRIES) settled->work.row.tries = ERASED_TRIES;

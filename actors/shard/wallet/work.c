@@ -146,6 +146,8 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 	work->waits_for_rest = row->kind == WALLET_DUE_PUSH && !row->tries && row->due.v > row->since.v;
 	work->due = row->due;
 	work->flags = row->flags;
+	if (row->kind == WALLET_DUE_LEFT)
+		work->rests.v = INT64_MIN; /* it was put off until its former time */
 	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
 	                          row->since.v ? row->since.v : row->due.v);
 	return err || is_called ? err : put_later(queue, work);

@@ -187,6 +187,7 @@ static bool goes_on(struct google_work *work, int status)
 	bool *made = makes_object ? &work->has_made_object : &work->has_made;
 	if (status == 404 && (*made || (makes_object && !work->makes))) return false;
 	if (status == 404) *made = true;
+	if (makes_object) work->report.users = GOOGLE_USERS_NONE; /* there is no object */
 	go_to(work, way->next);
 	return true;
 }
