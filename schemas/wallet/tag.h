@@ -9,12 +9,11 @@
  * missed between two changes of one moment. Pure. */
 enum { WALLET_TAG_TEXT = 16 + 1 + 20 + 1 + 10 + 1 };
 
+/* After a restore the numbers of a tag mean nothing, nor do those of another account's. */
 struct wallet_tag {
-	uint64_t
-	         lineage; /* of the data directory and the account: after a restore the numbers of a tag mean nothing, nor those of
-	                     another account's */
-	uint64_t seq;  /* the account's newest ledger row */
-	uint32_t look; /* account_row.h: looks */
+	uint64_t lineage; /* of the data directory and the account */
+	uint64_t seq;     /* the account's newest ledger row */
+	uint32_t look;    /* account_row.h: looks */
 };
 
 void wallet_tag_text(const struct wallet_tag *tag, char text[WALLET_TAG_TEXT]);

@@ -128,8 +128,9 @@ static enum err seal_keys(struct request *request, const struct wallet_keys *key
 	return err;
 }
 
-/* Before an Apple credential is put: are the account's phones of that name without one, or has it ended, so that they have perhaps asked
- * in vain? Of a new name, are those that there are? Of the operator's default the accounts are not known here. */
+/* Before an Apple credential is put: have phones of the account perhaps asked for passes while nothing served them? So it is if the
+ * credential of that name has ended; if there is none of that name, if no other one serves the account. Of the operator's default it
+ * is not known whose phones asked. */
 static enum err is_unserved(struct request *request, uint64_t number, bool *unserved)
 {
 	struct wallet_credential now;
@@ -177,9 +178,9 @@ static enum err put(struct request *request, struct outcome *outcome, enum walle
 	    .issuer = read->issuer,
 	    .token_uri = read->token_uri,
 	};
-	bool     was_unserved;
+	bool     was_unserved = false;
 	enum err err = begin_generation(request, outcome, how.generation, &row);
-	if (!err) err = is_unserved(request, row.number, &was_unserved);
+	if (!err && kind == WALLET_APPLE) err = is_unserved(request, row.number, &was_unserved);
 	if (!err && !how.only_judge) err = seal_keys(request, &read->keys, &row, &sealed);
 	if (!err && !how.only_judge) err = wallet_credential_put(request->view, &row);
 	if (!err && !how.only_judge)

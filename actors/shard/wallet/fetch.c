@@ -14,11 +14,7 @@ static enum err open_draft(struct request *request, struct draft *draft)
 	enum err              err = phone_pass_body(request, token, &draft->pass, &draft->body);
 	if (err) return err;
 	if ((err = phone_may_have(request, &draft->pass))) return err;
-	err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, wallet_number(type),
-	                           &draft->credential);
-	if (err == ERR_NOT_FOUND || (!err && !span_equal(draft->credential.name, type)))
-		return ERR_UNAUTHENTICATED;
-	return err;
+	return phone_credential(request, type, &draft->credential);
 }
 
 /* The second in which what the phone shows changed last. */

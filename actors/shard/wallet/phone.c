@@ -76,13 +76,12 @@ enum err phone_may_have(struct request *request, const struct hot_at *pass)
 	return request->now.v < wallet_ended_until(ended).v ? OK : ERR_UNAUTHENTICATED;
 }
 
-enum err phone_credential(struct request *request, struct span type, uint64_t *number)
+enum err phone_credential(struct request *request, struct span type, struct wallet_credential *row)
 {
-	struct wallet_credential row;
-	*number = wallet_number(type);
-	enum err err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, *number, &row);
+	enum err err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE,
+	                                    wallet_number(type), row);
 	if (err) return err == ERR_NOT_FOUND ? ERR_UNAUTHENTICATED : err;
-	return span_equal(row.name, type) ? OK : ERR_UNAUTHENTICATED;
+	return span_equal(row->name, type) ? OK : ERR_UNAUTHENTICATED;
 }
 
 enum err phone_pass_installed(struct request *request, const struct hot_at *pass)

@@ -27,8 +27,9 @@ must_check enum err phone_may_have(struct request *request, const struct hot_at 
 /* When a pass of status `deactivated` ended. */
 must_check enum err phone_pass_ended(struct request *request, const struct hot_at *pass, wall_us *at);
 
-/* The credential of a pass type that serves the account. Errors: ERR_UNAUTHENTICATED: none. */
-must_check enum err phone_credential(struct request *request, struct span type, uint64_t *number);
+/* The credential of a pass type that serves the account, also one that has ended. Errors: ERR_UNAUTHENTICATED: none. */
+must_check enum err phone_credential(struct request *request, struct span type,
+                                     struct wallet_credential *row);
 
 /* Stages that a pass becomes active by a wallet, or is removed because no wallet has it; with the event. Point reads. */
 must_check enum err phone_pass_installed(struct request *request, const struct hot_at *pass);

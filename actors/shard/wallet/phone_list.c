@@ -60,10 +60,8 @@ static enum err collect(struct request *request, struct registration *row, const
 static enum err is_served(struct request *request, struct span type, bool *served)
 {
 	struct wallet_credential row;
-	uint64_t                 number;
-	enum err                 err = phone_credential(request, type, &number);
+	enum err                 err = phone_credential(request, type, &row);
 	*served = false;
-	if (!err) err = wallet_credential_of(request->view, request->account->id, WALLET_APPLE, number, &row);
 	if (err) return err == ERR_UNAUTHENTICATED ? OK : err;
 	*served = wallet_is_on(&request->account->row, WALLET_APPLE) &&
 	          !wallet_credential_ended(&row, request->now);

@@ -174,18 +174,19 @@ static enum err push_what_changed(struct request *request, const struct hot_at *
 /* Answers whether the registration is new. */
 enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 {
-	const msgpack_object *args = request->args;
-	struct hot_at         pass;
-	struct phones         phones;
-	bool                  are_due; /* images that its package has lacked, perhaps */
-	uint64_t              credential;
-	msgpack_packer        pk = buffer_packer(outcome->payload);
+	const msgpack_object    *args = request->args;
+	struct hot_at            pass;
+	struct phones            phones;
+	bool                     are_due; /* images that its package has lacked, perhaps */
+	struct wallet_credential credential;
+	msgpack_packer           pk = buffer_packer(outcome->payload);
 	if (!wallet_is_on(&request->account->row, WALLET_APPLE)) return ERR_UNAUTHENTICATED;
 	enum err err = phone_pass(request, &args[ARG_WALLET_REGISTER_token], &pass);
 	if (!err) err = phone_credential(request, arg_span(&args[ARG_WALLET_REGISTER_type]), &credential);
 	if (!err) err = phone_may_have(request, &pass);
 	if (err) return err;
-	struct registration row = named(&pass, arg_span(&args[ARG_WALLET_REGISTER_device]), credential);
+	struct registration row = named(&pass, arg_span(&args[ARG_WALLET_REGISTER_device]),
+	                                credential.number);
 	row.push_token = arg_span(&args[ARG_WALLET_REGISTER_push_token]);
 	row.since.v = request->now.v - atomic_load(&request->facts->clock_offset); /* real time */
 	if ((err = look(request, &row, &phones))) return err;
@@ -208,11 +209,11 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 /* Answers nothing: giving up a pass that the phone has not is as good. */
 enum err on_WALLET_UNREGISTER(struct request *request, struct outcome *outcome)
 {
-	const msgpack_object *args = request->args;
-	struct span           type = arg_span(&args[ARG_WALLET_UNREGISTER_type]);
-	struct hot_at         pass;
-	struct phones         phones;
-	uint64_t              credential;
+	const msgpack_object    *args = request->args;
+	struct span              type = arg_span(&args[ARG_WALLET_UNREGISTER_type]);
+	struct hot_at            pass;
+	struct phones            phones;
+	struct wallet_credential credential;
 	(void)outcome;
 	enum err err = phone_pass(request, &args[ARG_WALLET_UNREGISTER_token], &pass);
 	if (err) return err;
