@@ -77,14 +77,32 @@ static void add(void *user, const char *name)
 	if (names->count < RELOAD_NAMES_MAX) names->of[names->count++] = name;
 }
 
-/* A listener is bound with or without TLS for its life, and links contain the scheme. */
-static void keep_scheme(const struct options *now, struct options *fresh, struct reload_names *needs_restart)
+/* A listener is bound with or without TLS for its life, and links contain the scheme. True: the names stay those of `now`. */
+static bool keep_scheme(const struct options *now, struct options *fresh, struct reload_names *needs_restart)
 {
-	if (!now->tls_cert == !fresh->tls_cert) return;
+	if (!now->tls_cert == !fresh->tls_cert) return false;
 	fresh->tls_cert = now->tls_cert;
 	fresh->tls_key = now->tls_key;
 	add(needs_restart, "tls-cert");
 	add(needs_restart, "tls-key");
+	return true;
+}
+
+/* Takes the text of the options now in use, and frees what nothing borrows from any more. */
+static void keep_text(struct reload *reload, struct options *fresh, bool has_old_tls)
+{
+	char *before = reload->text;
+
+	reload->text = fresh->config_text;
+	fresh->config_text = NULL;
+	if (!has_old_tls) {
+		free(reload->tls_text);
+		reload->tls_text = NULL;
+	} else if (!reload->tls_text) {
+		reload->tls_text = before;
+		before = NULL;
+	}
+	free(before);
 }
 
 static enum err judge_files(const struct reload *reload, const struct options *fresh, struct files *files,
@@ -127,13 +145,14 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	struct options fresh;
 	struct files   files = {.has_certificate = false};
 	struct span    spans[SETTINGS_FILE_COUNT];
+	bool           has_old_tls;
 	enum err       err;
 
 	*outcome = (struct reload_outcome){.why = "The settings cannot be handed on."};
 	if ((err = options_read(reload->at_start.argc, reload->at_start.argv, &fresh, outcome->why)))
 		goto out;
 	if ((err = options_fit(&fresh, outcome->why))) goto out;
-	keep_scheme(&reload->now, &fresh, &outcome->needs_restart);
+	has_old_tls = keep_scheme(&reload->now, &fresh, &outcome->needs_restart);
 	options_compare(&reload->now, &fresh, true, add, &outcome->changed);
 	options_compare(&reload->at_start, &fresh, false, add, &outcome->needs_restart);
 	if ((err = judge_files(reload, &fresh, &files, now, outcome))) goto out;
@@ -143,9 +162,7 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	remember(reload, &files);
 	options_adopt(&reload->now, &fresh);
 	log_set_level(fresh.log_level);
-	char *before = reload->text;
-	reload->text = fresh.config_text;
-	fresh.config_text = before;
+	keep_text(reload, &fresh, has_old_tls);
 out:
 	files_free(&files);
 	options_free(&fresh);
@@ -190,5 +207,6 @@ enum err reload_run(struct reload *reload, struct children *children, struct rel
 void reload_close(struct reload *reload)
 {
 	free(reload->text);
-	reload->text = NULL;
+	free(reload->tls_text);
+	reload->text = reload->tls_text = NULL;
 }

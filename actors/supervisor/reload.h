@@ -12,6 +12,9 @@ struct reload {
 	/* Text of the newest --config file, which `now` borrows from; NULL: the first file's, owned by the
 	 * caller. */
 	char *text;
+	/* An older text, which the names of certificate and key borrow from: the newest one has none, and they stay in use until a
+	 * restart. NULL: they are in another text. */
+	char *tls_text;
 	/* Of the certificate for new connections. */
 	bool    has_certificate;
 	wall_us not_before, not_after;

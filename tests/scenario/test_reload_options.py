@@ -1,6 +1,7 @@
 """Options that a reload changes in a running service: each one takes effect."""
 import contextlib
 import json
+import signal
 import socket
 
 import pytest
@@ -271,6 +272,27 @@ def test_tls_can_only_be_enabled_at_a_start(plain):
     assert plain.reload()["needs_restart"] == ["tls-cert", "tls-key"]
     with plain.service.client() as client:
         assert client.get("/v1/passes").status == 401
+
+
+def test_tls_can_only_be_disabled_at_a_start(new_service, tmp_path):
+    """The names of the files stand in a text that later reloads replace. Reloads and restarted processes still find them."""
+    configured = Configured(new_service, tmp_path)
+    service = configured.service
+    service.expect_log("event=restart_needed ", "event=died ")
+    assert configured.reload()["needs_restart"] == []  # from now on the first text is not in use any more
+    name, configured.text = configured.shown(), ""
+    for keys in ("11", "12", "13"):
+        configured.write(f"idempotency-keys = {keys}")
+        assert configured.reload()["needs_restart"] == ["tls-cert", "tls-key"]
+    for role in ("shard", "http", "timer"):
+        service.signal(role, 0, signal.SIGKILL)
+        wait_for(service.is_ready, 20, f"the next {role}")
+    configured.text = f"tls-cert = {configured.cert}\ntls-key = {configured.key}\n"
+    assert configured.shown() == name
+    configured.write()
+    for _ in range(2):
+        assert configured.reload()["needs_restart"] == []
+    assert configured.shown() == name
 
 
 @pytest.mark.parametrize("lines, says", [
