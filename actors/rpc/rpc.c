@@ -374,10 +374,12 @@ static void take_reply(struct rpc *rpc, const struct reply *reply)
 {
 	struct pending_call *call = calls_find(&rpc->calls, reply->id);
 	if (!call || call->refusal) return;
-	if (!(reply->flags & REPLY_MORE))
+	if (!(reply->flags & REPLY_MORE)) {
 		end_call(rpc, call, reply);
-	else if (!call->forgotten)
-		rpc->on_reply(call->user, reply);
+		return;
+	}
+	calls_count_bytes(&rpc->calls, call, 0); /* decided: the callee holds none of it, however long the rest takes */
+	if (!call->forgotten) rpc->on_reply(call->user, reply);
 }
 
 /* Every readable reply counts, also in a frame of another epoch: it is the callee's answer to this very call. */

@@ -231,6 +231,23 @@ def test_hanging_images_of_one_account_delay_no_other(shop, issuing, gallery):
     other.close()
 
 
+def test_large_passes_that_wait_for_images_refuse_no_other_account(new_service, authority, gallery):
+    """Once stored, a creation takes nothing of the bytes that http and the shard may have on their way."""
+    service = new_service(shards=1, options=options(authority))
+    shop, other = Shop(service, ("balance",)), Shop(service, ("balance",))
+    mine = other.create()["id"]
+    with ThreadPoolExecutor(20) as pool:
+        hanging = [pool.submit(post, shop, {**body_with(gallery.url(f"/held-image/{i}")), "hidden": {"x": "y" * 900_000}})
+                   for i in range(20)]
+        wait_for(lambda: shop.list("?status=creating")[1] == 20, 10, "the creations to be stored")
+        for _ in range(50):
+            other.add(mine, 1)
+        wait_for(lambda: gallery.release() or all(one.done() for one in hanging), 30, "the images")
+        assert {one.result().status for one in hanging} <= {201, 202}
+    for one in (shop, other):
+        one.close()
+
+
 # Changes during an issuance
 
 def test_a_pass_being_issued_accepts_deltas_and_edits_but_no_events(shop, gallery):
