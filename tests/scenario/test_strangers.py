@@ -18,6 +18,7 @@ from shop import Shop, path_of
 from strangers import HELLO, UNKEYED, Strangers
 
 pytestmark = pytest.mark.plain
+NEWCOMER_SECONDS = 0.3  # a little more than a new connection is protected
 
 
 def limited(service, descriptors):
@@ -136,6 +137,22 @@ def test_strangers_that_never_finish_their_handshake(new_service, certificate, f
         for _ in range(5):
             assert small.be_served() < PATIENCE
         assert small.evicted().get("handshake", 0) > 0
+    small.shop.close()
+
+
+def test_strangers_that_send_a_part_of_a_tls_record(new_service, certificate):
+    """When one byte has come on every connection, none may become one that cannot be evicted."""
+    small = Small(new_service, certificate)
+    with ExitStack() as stack:
+        held = [stack.enter_context(closing(small.connect())) for _ in range(small.places)]
+        time.sleep(NEWCOMER_SECONDS)
+        pid = small.service.signal("http", 0, signal.SIGSTOP)
+        for one in held:
+            os.write(one.fileno(), b"\x17")
+        stack.enter_context(closing(socket.create_connection(small.service.http, 10 * PATIENCE)))  # it needs a place
+        os.kill(pid, signal.SIGCONT)
+        for _ in range(5):
+            assert small.be_served() < PATIENCE
     small.shop.close()
 
 
