@@ -141,6 +141,17 @@ void answer_error(struct exchange *exchange, enum err err, struct span field, st
 	answer_text(exchange, status, json_type, buffer_span(body));
 }
 
+/* A write is done by now: its answer is sent whatever other answers take. It has at most 2 MiB, and what shards may have on its way
+ * to this process is bounded. */
+static enum err charge(struct exchange *exchange, size_t size)
+{
+	struct connection *connection = exchange->connection;
+	if (message_row(exchange->route->message)->effect != EFFECT_WRITE)
+		return connection_charge_answer(connection, size);
+	connection_count_more(connection, size);
+	return OK;
+}
+
 static void answer_object(struct exchange *exchange, const struct reply *reply)
 {
 	struct buffer *body = &exchange->thread->body;
@@ -148,7 +159,7 @@ static void answer_object(struct exchange *exchange, const struct reply *reply)
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
-	if (!err) err = connection_charge_answer(exchange->connection, body->size);
+	if (!err) err = charge(exchange, body->size);
 	if (err)
 		answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 	else
@@ -165,7 +176,7 @@ void answer_forget(struct exchange *exchange)
 
 enum err answer_part(struct exchange *exchange, struct span part)
 {
-	enum err err = connection_charge_answer(exchange->connection, part.size);
+	enum err err = charge(exchange, part.size);
 	if (err) return err;
 	void *copy = malloc(part.size);
 	if (!copy) return ERR_NO_MEMORY;

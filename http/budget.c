@@ -100,13 +100,19 @@ void connection_drop_ahead(struct connection *connection)
 	must(connection_charge_ahead(connection));
 }
 
+/* Over TLS h2o encrypts a whole answer at once, and keeps the plain bytes beside it. */
+static size_t memory_of(const struct connection *connection, size_t size)
+{
+	return connection->tls ? 2 * size : size;
+}
+
 enum err connection_charge_answer(struct connection *connection, size_t size)
 {
 	struct http_thread *thread = connection->thread;
-	size_t              to = connection->answer_charge + size;
+	size_t              more = memory_of(connection, size), to = connection->answer_charge + more;
 	if (to > ANSWER_SMALL_BYTES) {
 		uint64_t sum = sum_of(thread->service, offsetof(struct metrics, answer_bytes));
-		if (sum + size > ANSWERS_BYTES_MAX) return ERR_OVERLOADED;
+		if (sum + more > ANSWERS_BYTES_MAX) return ERR_OVERLOADED;
 	}
 	move_sum(&thread->metrics.answer_bytes, &connection->answer_charge, to);
 	return OK;
@@ -119,7 +125,14 @@ uint64_t answers_held(const struct service *service)
 
 void connection_count_answer(struct connection *connection, size_t size)
 {
-	move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge, size);
+	move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge,
+	         memory_of(connection, size));
+}
+
+void connection_count_more(struct connection *connection, size_t size)
+{
+	move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge,
+	         connection->answer_charge + memory_of(connection, size));
 }
 
 void connection_uncharge(struct connection *connection)
