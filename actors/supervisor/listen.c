@@ -9,6 +9,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +23,9 @@ enum {
 	/* Bytes of an answer that the kernel takes beyond what is on its way to the client. By default it takes megabytes from
 	 * clients that read nothing. Also inherited. */
 	UNSENT_BYTES = 128 << 10,
+	/* The http process of a service that was killed may hold the port for a moment. */
+	IN_USE_TRIES = 20,
+	IN_USE_REST_MS = 50,
 };
 
 static void set_option(int fd, int level, int name, int value)
@@ -58,6 +62,17 @@ static unsigned bound_port(int fd)
 	                                       : ((struct sockaddr_in *)&own)->sin_port);
 }
 
+/* A name may have several addresses: the first local one is used, unless it is in use. -1, with errno, on failure. */
+static int bind_first(const struct addrinfo *found)
+{
+	int fd = -1;
+
+	errno = 0;
+	for (const struct addrinfo *to = found; to && fd < 0 && errno != EADDRINUSE; to = to->ai_next)
+		fd = bind_one(to);
+	return fd;
+}
+
 enum err listen_open(const char *option, const char *host_port, int *fd, char address[ADDRESS_TEXT])
 {
 	struct addrinfo  hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
@@ -74,11 +89,8 @@ enum err listen_open(const char *option, const char *host_port, int *fd, char ad
 		          gai_strerror(problem));
 		return ERR_BAD_OPTION;
 	}
-	*fd = -1;
-	/* A name may have several addresses: the first local one is used, unless it is in use. */
-	errno = 0;
-	for (const struct addrinfo *to = found; to && *fd < 0 && errno != EADDRINUSE; to = to->ai_next)
-		*fd = bind_one(to);
+	for (int tries = IN_USE_TRIES; (*fd = bind_first(found)) < 0 && errno == EADDRINUSE && tries; tries--)
+		(void)!poll(NULL, 0, IN_USE_REST_MS);
 	if (*fd < 0)
 		log_fatal("cannot_listen", "option=%s address=%s error=\"%s\"", option, host_port,
 		          strerror(errno));

@@ -121,6 +121,18 @@ def test_a_port_in_use(place, option):
         assert address in refused(place, place.command(**{option: address}))
 
 
+def test_a_port_that_is_free_in_a_moment(new_service):
+    """As after a kill of the supervisor, whose http process still holds it."""
+    service = new_service(start=False, shards=1)
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        service.start(wait=False, command=service.command(listen=f"127.0.0.1:{port}"))
+        with pytest.raises(subprocess.TimeoutExpired):
+            service.process.wait(0.4)
+    service.wait_ready()
+    assert service.http == ("127.0.0.1", port)
+
+
 def test_an_unreadable_certificate(place, tmp_path):
     command = with_options(place, "--tls-cert", tmp_path / "none.pem", "--tls-key", tmp_path / "none.key")
     assert "none.pem" in refused(place, command)
