@@ -35,7 +35,7 @@ struct snapshotter {
 
 	/* Under the mutex. */
 	bool                     stopping, asked;
-	char                     export_to[BACKUP_DIR_MAX];
+	int                      export_fd; /* of a backup that was asked for; -1: none */
 	struct snapshotter_state state;
 
 	/* The thread's. */
@@ -147,7 +147,8 @@ static bool must_forget(struct snapshotter *snapshotter, const struct inventory 
 	                                                        : SNAPSHOT_FORGET_S;
 	bool    due = inventory->erased.v && clean_snapshots(snapshotter, inventory) < SNAPSHOTS_KEPT &&
 	           monotonic_s() >= snapshotter->retry_at_s;
-	if (due && inventory->count) due = real_time().v - inventory->list[0].made.v >= after_s * US_PER_SEC;
+	int64_t age_us = inventory->count ? real_time().v - inventory->list[0].made.v : INT64_MAX;
+	if (age_us >= 0 && age_us < after_s * US_PER_SEC) due = false; /* below 0: the clock was ahead when it was made */
 	bool is_made = inventory->count && inventory->list[0].at.seq == inventory->at.seq;
 	bool wants = due && (is_made || remembers(snapshotter, inventory, inventory->at.segment));
 	atomic_store(&snapshotter->wants_segment, wants);
@@ -177,9 +178,11 @@ static enum err remove_before(struct snapshotter *snapshotter, const struct inve
 	return err;
 }
 
+/* A journal that still begins with its first segment is a second source beside a single snapshot, so it is kept. */
 static bool can_recycle(const struct inventory *inventory)
 {
-	return inventory->count == SNAPSHOTS_KEPT && inventory->first &&
+	bool has_sources = inventory->count == SNAPSHOTS_KEPT || (inventory->count && inventory->first > 1);
+	return has_sources && inventory->first &&
 	       inventory->first < keep_from(inventory, &inventory->list[inventory->count - 1]);
 }
 
@@ -193,11 +196,12 @@ static enum err recycle(struct snapshotter *snapshotter)
 }
 
 /* Frees space for one more: removes the older of two snapshots, if the newer is whole, and the journal before the
- * newer. */
+ * newer. With a single one: what nothing needs any more. */
 static enum err make_room(struct snapshotter *snapshotter)
 {
 	struct inventory inventory;
 	enum err         err = take_inventory(snapshotter, &inventory);
+	if (!err && inventory.count < SNAPSHOTS_KEPT && can_recycle(&inventory)) return recycle(snapshotter);
 	if (err || inventory.count < SNAPSHOTS_KEPT || inventory.list[0].at.segment == 0)
 		return err ? err : ERR_STORAGE_FULL;
 	if ((err = snapshot_check(snapshotter->shard_dir.dir_fd, &inventory.list[0], &snapshotter->progress)))
@@ -252,11 +256,7 @@ static enum err settle(struct snapshotter *snapshotter, const struct snapshotter
 
 static enum err copy_out(struct snapshotter *snapshotter, const struct snapshot *made)
 {
-	int fd = open(snapshotter->export_to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? ERR_INVALID_INPUT : ERR_IO;
-	enum err err = snapshot_export(snapshotter->shard_dir.dir_fd, made, fd, &snapshotter->progress);
-	close(fd);
-	return err;
+	return snapshot_export(snapshotter->shard_dir.dir_fd, made, snapshotter->export_fd, &snapshotter->progress);
 }
 
 static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state *state)
@@ -289,6 +289,12 @@ static void run(struct snapshotter *snapshotter, struct snapshotter_state *state
 	state->err = err ? err : settled;
 }
 
+static void close_export(struct snapshotter *snapshotter)
+{
+	if (snapshotter->export_fd >= 0) close(snapshotter->export_fd);
+	snapshotter->export_fd = -1;
+}
+
 static void finish(struct snapshotter *snapshotter, const struct snapshotter_state *job)
 {
 	pthread_mutex_lock(&snapshotter->mutex);
@@ -300,6 +306,7 @@ static void finish(struct snapshotter *snapshotter, const struct snapshotter_sta
 	snapshotter->state.records = job->records;
 	snapshotter->state.segments = job->segments;
 	snapshotter->state.done = snapshotter->state.total;
+	close_export(snapshotter);
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
@@ -359,14 +366,29 @@ static void *snapshotter_main(void *data)
 
 /* From any thread ----------------------------------------------------------------------------------------- */
 
+/* Opened when the job is asked for: by the time it writes, another directory may have the name. *fd is -1 without one. */
+static enum err open_export(enum snapshot_job what, struct span dir, int *fd)
+{
+	char path[BACKUP_DIR_MAX];
+	*fd = -1;
+	if (dir.size >= BACKUP_DIR_MAX || memchr(dir.at ? dir.at : (const uint8_t *)"", 0, dir.size))
+		return ERR_INVALID_INPUT;
+	if (what != JOB_BACKUP) return OK;
+	if (dir.size == 0 || dir.at[0] != '/') return ERR_INVALID_INPUT;
+	snprintf(path, sizeof path, "%.*s", (int)dir.size, (const char *)dir.at);
+	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd >= 0) return OK;
+	return errno == ENOENT || errno == ENOTDIR ? ERR_INVALID_INPUT : ERR_IO;
+}
+
 enum err snapshotter_ask(struct snapshotter *snapshotter, enum snapshot_job what, struct span dir,
                          uint64_t *number)
 {
-	if (dir.size >= BACKUP_DIR_MAX || memchr(dir.at ? dir.at : (const uint8_t *)"", 0, dir.size))
-		return ERR_INVALID_INPUT;
-	if (what == JOB_BACKUP && (dir.size == 0 || dir.at[0] != '/')) return ERR_INVALID_INPUT;
+	int      export_fd;
+	enum err err = open_export(what, dir, &export_fd);
+	if (err) return err;
 	pthread_mutex_lock(&snapshotter->mutex);
-	enum err err = snapshotter->state.running ? ERR_RESOURCE_CONFLICT : OK;
+	if (snapshotter->state.running) err = ERR_RESOURCE_CONFLICT;
 	if (!err) {
 		struct snapshotter_state *state = &snapshotter->state;
 		*number = ++state->number;
@@ -375,11 +397,11 @@ enum err snapshotter_ask(struct snapshotter *snapshotter, enum snapshot_job what
 		state->err = OK;
 		state->faults.count = 0;
 		state->made = (struct snapshot){.made = {0}};
-		if (dir.size) memcpy(snapshotter->export_to, dir.at, dir.size);
-		snapshotter->export_to[dir.size] = 0;
+		snapshotter->export_fd = export_fd;
 		pthread_cond_signal(&snapshotter->wake);
 	}
 	pthread_mutex_unlock(&snapshotter->mutex);
+	if (err && export_fd >= 0) close(export_fd);
 	return err;
 }
 
@@ -415,6 +437,7 @@ enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journa
 	*out = snapshotter;
 	if (!snapshotter) return ERR_NO_MEMORY;
 	snapshotter->shard_dir = *shard_dir;
+	snapshotter->export_fd = -1;
 	snapshotter->progress.bytes_per_s = shard_dir->snapshot_bytes_per_s ? shard_dir->snapshot_bytes_per_s
 	                                                                    : SNAPSHOT_BYTES_PER_S;
 	snapshotter->dir = dir;
@@ -441,6 +464,7 @@ void snapshotter_close(struct snapshotter **snapshotter_p)
 	pthread_cond_signal(&snapshotter->wake);
 	pthread_mutex_unlock(&snapshotter->mutex);
 	if (snapshotter->started) pthread_join(snapshotter->thread, NULL);
+	close_export(snapshotter);
 	db_reader_close(&snapshotter->reader);
 	arena_free(&snapshotter->arena);
 	pthread_cond_destroy(&snapshotter->wake);

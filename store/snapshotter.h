@@ -30,8 +30,9 @@ must_check enum err snapshotter_open(const struct shard_dir *shard_dir, const st
                                      struct db *db, struct snapshotter **snapshotter);
 void                snapshotter_close(struct snapshotter **snapshotter); /* stops a running job */
 
-/* Requests a job; `dir` (BACKUP): an existing, empty directory for this shard's files, an absolute path. *number
- * identifies it in snapshotter_state. Errors: ERR_RESOURCE_CONFLICT (a job is running), ERR_INVALID_INPUT. */
+/* Requests a job; `dir` (BACKUP): an existing, empty directory for this shard's files, an absolute path; it is
+ * opened now. *number identifies the job in snapshotter_state. Errors: ERR_RESOURCE_CONFLICT (a job is running),
+ * ERR_INVALID_INPUT (no such directory), ERR_IO. */
 must_check enum err snapshotter_ask(struct snapshotter *snapshotter, enum snapshot_job what, struct span dir,
                                     uint64_t *number);
 

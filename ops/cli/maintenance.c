@@ -9,13 +9,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ASK_EVERY_MS = 100, BUSY_WAIT_MS = 120000, STALL_WAIT_MS = 300000 };
+enum {
+	ASK_EVERY_MS = 100,
+	BUSY_WAIT_MS = 120000,
+	STALL_WAIT_MS = 300000,
+	/* A shard that does not answer for a while may still do its job. */
+	SILENCE_WAIT_MS = 30000,
+};
 
 struct job {
 	struct maintenance *maintenance;
 	bool                asked, ended;
 	enum err            refused; /* by the last MAINTENANCE_START */
 	uint64_t            number, epoch, done, total;
+	mono_us             heard; /* its last answer, or the start */
 };
 
 struct maintenance {
@@ -50,7 +57,7 @@ static void on_asked(void *user, uint32_t shard, const struct reply *reply)
 	char                  what[160];
 
 	job->refused = reply->err;
-	if (reply->err == ERR_RESOURCE_CONFLICT) return;
+	if (reply->err == ERR_RESOURCE_CONFLICT || reply->err == ERR_OVERLOADED) return;
 	if (reply->err) {
 		snprintf(what, sizeof what, "%.*s", (int)(has_text ? text->via.str.size : 0),
 		         has_text ? text->via.str.ptr : "");
@@ -58,6 +65,7 @@ static void on_asked(void *user, uint32_t shard, const struct reply *reply)
 		return;
 	}
 	job->asked = true;
+	job->heard = time_mono();
 	job->number = cli_number(reply->payload, "number");
 	job->epoch = cli_number(reply->payload, "epoch");
 }
@@ -80,10 +88,13 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 	const msgpack_object *running;
 	uint64_t              done;
 
+	bool may_answer_later = reply->err == ERR_SHARD_UNAVAILABLE || reply->err == ERR_OVERLOADED;
+	if (may_answer_later && mono_since(time_mono(), job->heard).v < SILENCE_WAIT_MS * US_PER_MS) return;
 	if (reply->err) {
 		fail(job, shard, reply->err, NULL);
 		return;
 	}
+	job->heard = time_mono();
 	if (cli_number(reply->payload, "epoch") != job->epoch ||
 	    cli_number(reply->payload, "number") != job->number) {
 		fail(job, shard, ERR_SHARD_UNAVAILABLE, "It was restarted meanwhile.");
@@ -139,7 +150,7 @@ static void give_up(struct maintenance *maintenance, mono_us now)
 		struct job *job = &maintenance->jobs[i];
 		if (job->ended) continue;
 		if (!job->asked && waited > BUSY_WAIT_MS)
-			fail(job, i, ERR_RESOURCE_CONFLICT, "It is busy with another job.");
+			fail(job, i, job->refused, job->refused == ERR_RESOURCE_CONFLICT ? "It is busy with another job." : NULL);
 		if (job->asked && waited > STALL_WAIT_MS)
 			fail(job, i, ERR_SHARD_UNAVAILABLE, "Its job does not go on.");
 	}

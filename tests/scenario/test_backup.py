@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import shutil
-import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -279,53 +278,6 @@ def test_a_backup_requires_the_user_of_the_data_directory(new_service, tmp_path)
     assert not (service.data / "run" / "keep.lock").exists()
     os.chown(service.data, 0, 0)
     assert service.cli("backup", tmp_path / "backup") == {}
-
-
-def begin_backup(service, to):
-    return subprocess.Popen([service.program, "backup", to, "--data", service.data], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=service.environment())
-
-
-def expect_failure(command, shard, to):
-    out, err = command.communicate(timeout=30 * PATIENCE)
-    assert (command.returncode, out) == (1, "")
-    refused = json.loads(err)
-    assert refused["code"] == "SHARD_UNAVAILABLE" and refused["message"].startswith(f"Shard {shard}: "), err
-    assert not to.exists(), "what was written is still there"
-    return refused["message"]
-
-
-def test_a_backup_with_a_stopped_shard_fails_and_leaves_no_files(new_service, tmp_path):
-    service = new_service()
-    pid = service.signal("shard", 1, signal.SIGSTOP)
-    expect_failure(begin_backup(service, tmp_path / "backup"), 1, tmp_path / "backup")
-    os.kill(pid, signal.SIGCONT)
-    assert service.cli("backup", tmp_path / "backup") == {}
-
-
-def test_a_backup_whose_shard_dies_fails_and_leaves_no_files(new_service, tmp_path):
-    service = new_service(shards=1)
-    service.expect_log("event=died")
-    shop = Shop(service)
-    for number in range(100):  # enough data to make the snapshot slow
-        shop.create(hidden={"load": f"{number % 10}" * 100000})
-    shop.close()
-    pid = service.pid_of("shard")
-    command = begin_backup(service, tmp_path / "backup")
-    snapshots = service.data / "shards" / "0" / "snapshots"
-    wait_for(lambda: snapshots.exists() and list(snapshots.iterdir()), 10, "the snapshot to begin")
-    os.kill(pid, signal.SIGKILL)
-    expect_failure(command, 0, tmp_path / "backup")
-    wait_for(service.is_ready, 20, "the shard's successor")
-    assert service.cli("backup", tmp_path / "again") == {}
-    assert service.cli("verify")["ok"]
-
-
-def test_concurrent_backups_run_one_after_the_other(shared_service, tmp_path):
-    commands = [begin_backup(shared_service, tmp_path / name) for name in "abcd"]
-    for command in commands:
-        assert command.communicate(timeout=60 * PATIENCE) == ("{}\n", "")
-    assert all((tmp_path / name / "manifest").exists() for name in "abcd")
 
 
 def test_a_backup_shows_its_progress_only_on_a_terminal(shared_service, tmp_path):
