@@ -184,9 +184,11 @@ enum err store_slice(struct store *store, bool idle)
 #ifndef FAULT_LATE_EARLY
 	must(is_durable(store));
 #endif
-	if (idle && rows == LATE_SLICE_ROWS) rows = LATE_SLICE_ROWS_IDLE;
 	/* Where a thread syncs each slice waits until the disk has nothing under way: there are fewer and larger ones. */
-	if (!store_is_quick(store)) rows *= LATE_SLICES_OWED_MAX;
+	if (!store_is_quick(store))
+		rows *= LATE_SLICES_OWED_MAX;
+	else if (idle && rows == LATE_SLICE_ROWS)
+		rows = LATE_SLICE_ROWS_IDLE;
 	return write_slice(store, rows);
 }
 

@@ -243,6 +243,7 @@ static enum err take_packets(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
 	*more = true;
+	engine->packets = 0;
 	/* Other threads can free room at any moment, so the current frame is finished first. */
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
@@ -251,6 +252,7 @@ static enum err take_packets(struct engine *engine, bool *more)
 			*more = false;
 			break;
 		}
+		engine->packets++;
 		/* The process may have been stopped since the turn began. */
 		look_at_clock(engine, time_mono());
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
@@ -362,12 +364,20 @@ static enum err look_for_damage(const struct engine *engine)
 	return found && engine->now.v >= engine->mend_again_at.v ? ERR_DAMAGED : OK;
 }
 
+/* Does nobody wait? A long turn, or a wait for the disk, is no rest: those who were answered just now are about to ask again. */
+static bool is_idle(struct engine *engine, bool has_rested)
+{
+	return has_rested && !engine->packets && !channel_has_news(engine->channel);
+}
+
 enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more)
 {
-	bool idle = now.v - engine->now.v >= IDLE_COMMIT_US; /* the loop slept that long */
+	uint64_t durable = store_durable_seq(engine->store);
+	bool     has_rested = now.v - engine->now.v >= IDLE_COMMIT_US;
 	look_at_clock(engine, now);
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
+	has_rested &= store_durable_seq(engine->store) == durable;
 	if (err || (err = look_for_damage(engine))) return err;
 	publish(engine);
 	wallet_ends_log(&engine->wallet_ends, service_now);
@@ -384,7 +394,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	engine_ask_timer(engine);
 	bool was_full = !engine_has_room(engine);
 	if ((err = submit(engine))) return err;
-	if ((err = commit(engine, idle))) return err;
+	if ((err = commit(engine, is_idle(engine, has_rested)))) return err;
 	publish(engine);
 	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */

@@ -47,6 +47,7 @@ struct engine {
 
 	/* State of one turn. */
 	mono_us            now;
+	unsigned           packets; /* taken in this turn */
 	wall_us            service_now;
 	mono_us            mend_again_at; /* from when on damaged tables end the process */
 	unsigned           open_commands; /* decided since the open record began */
