@@ -269,6 +269,8 @@ enum err datadir_sync(int dir_fd, const char *name)
 	int      fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err err = fd >= 0 && fsync(fd) == 0 ? OK : ERR_IO;
 
+	/* A parent that may be entered but not listed, such as a home of mode 0711: all of the disk instead. */
+	if (fd < 0 && errno == EACCES) err = syncfs(dir_fd) ? ERR_IO : OK;
 	if (fd >= 0) close(fd);
 	return err;
 }
@@ -364,7 +366,8 @@ bool datadir_is_empty(int dir_fd, const char *name)
 
 	if (!list) return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 	while (empty && (entry = readdir(list)))
-		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		        !strcmp(entry->d_name, "lost+found");
 	closedir(list);
 	return empty;
 }
