@@ -10,6 +10,7 @@ enum {
 	PASS_ID_BYTES_MAX = 200,      /* bytes; key size; INVALID_INPUT */
 	PAGE_LIMIT_DEFAULT = 25,      /* rows; document section 8 */
 	PAGE_LIMIT_MAX = 100,         /* rows; document section 8; INVALID_INPUT */
+	SEARCH_POINTS_MAX = 200,      /* characters of `q`; INVALID_INPUT */
 	JSON_DEPTH_MAX = 32,          /* containers; stack of every reader; INVALID_REQUEST */
 	REQUEST_ID_BYTES_MAX = 128,   /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
 	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
@@ -21,12 +22,15 @@ enum {
 	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
+	TEMPLATE_KEY_BYTES_MAX = 100, /* key of a field; INVALID_INPUT */
 	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* RESOURCE_CONFLICT */
 	TEMPLATES_MADE_MAX =
 	    UINT16_MAX,            /* deleted ones too: a pass stores it in 16 bits; RESOURCE_CONFLICT */
 	KEYS_PER_ACCOUNT_MAX = 32, /* unrevoked API keys; RESOURCE_CONFLICT */
 	/* accounts with a rate limit that a shard learns of within a second; the longest idle one is dropped */
 	RATED_ACCOUNTS_MAX = 65536,
+	RATE_LIMIT_MAX = 1000000,            /* requests a second; account set --rate-limit */
+	DOUBLE_SCAN_WINDOW_S_MAX = 31536000, /* account set --double-scan-window: 365 days */
 	/* values in a body; more fit no pass, since each takes two bytes of text or more; PAYLOAD_TOO_LARGE */
 	JSON_VALUES_MAX = 1 << 19,
 	WEBHOOKS_ACTIVE_MAX = 5, /* document section 8; WEBHOOK_SUBSCRIPTION_LIMIT_REACHED */

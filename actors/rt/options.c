@@ -54,7 +54,9 @@ const struct row option_rows[] = {
      .note = "This listener has no authentication. Keep it on a private address."},
     {"--public-url", TEXT, AT(public_url), .is_valid = option_is_url, .form = "http(s)://HOST[/PATH]",
      .cuts_slash = true, .value = "URL", .example = "https://passes.example",
-     .about = "first part of download links", .unset = "http://LISTEN; https://LISTEN with --tls-cert"},
+     .about = "first part of download links",
+     .note = "Links are made from it when they are shown. Links that were sent, and passes on phones, keep the former one: let it "
+             "lead here too.", .unset = "http://LISTEN; https://LISTEN with --tls-cert"},
     {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX, .value = "N",
      .example = "4", .about = "threads of the http process", .unset = "half the processor cores, 1 to 8"},
     {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .reloadable = true, .is_valid = option_is_url,

@@ -17,7 +17,8 @@ from shop import template_file
 from wallets import Apple
 
 pytestmark = pytest.mark.plain
-GENERATED = ["ops/docs/configuration.md", "ops/docs/cli.md", "ops/docs/limits.md", "ops/docs/sentences.md", "ops/docs/metrics.md", "ops/dist/stampede.conf"]
+GENERATED = ["ops/docs/configuration.md", "ops/docs/cli.md", "ops/docs/limits.md", "ops/docs/sentences.md", "ops/docs/metrics.md", "http/api.md",
+             "ops/dist/stampede.conf"]
 
 
 def check(root):
