@@ -6,6 +6,7 @@
 #include "http/kits.h"
 #include "http/shard_metrics.h"
 #include "schemas/api/system.h"
+#include "schemas/msgpack_look.h"
 
 #include <stdio.h>
 
@@ -84,7 +85,7 @@ static void ask_shards(struct survey *survey)
 /* Is the shard's issuer up? A paused issuer counts as up. */
 static void take_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
-	const msgpack_object *issuer = status ? member_of(status, "issuer") : NULL;
+	const msgpack_object *issuer = status ? msgpack_member(status, "issuer") : NULL;
 	bool                  known = issuer && issuer->type == MSGPACK_OBJECT_STR;
 	struct span value = known ? span_of(issuer->via.str.ptr, issuer->via.str.size) : span_of(NULL, 0);
 	survey->silent[shard] = !status;

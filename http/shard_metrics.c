@@ -3,6 +3,7 @@
 
 #include "actors/rt/counts.h"
 #include "http/metrics.h"
+#include "schemas/msgpack_look.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -34,23 +35,10 @@ _Static_assert((int)ROWS <= (int)SHARD_NUMBERS_MAX,
 _Static_assert((int)HISTOGRAMS <= (int)SHARD_HISTOGRAMS_MAX,
                "shard_metrics.def has more histograms than shard_numbers has places");
 
-const msgpack_object *member_of(const msgpack_object *map, const char *name)
-{
-	if (map->type != MSGPACK_OBJECT_MAP) return NULL;
-	for (uint32_t i = 0; i < map->via.map.size; i++) {
-		const msgpack_object_kv *member = &map->via.map.ptr[i];
-		if (member->key.type != MSGPACK_OBJECT_STR) continue;
-		if (span_is(span_of(member->key.via.str.ptr, member->key.via.str.size), name))
-			return &member->val;
-	}
-	return NULL;
-}
-
 /* A histogram arrives as an array: its counts, then its sum. */
 static bool take_histogram(const msgpack_object *value, struct histogram_copy *copy)
 {
-	if (!value || value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != SCALE_BOUNDS + 2)
-		return false;
+	if (!value || !msgpack_is_array(value, SCALE_BOUNDS + 2)) return false;
 	for (unsigned i = 0; i < SCALE_BOUNDS + 2; i++) {
 		const msgpack_object *item = &value->via.array.ptr[i];
 		if (item->type != MSGPACK_OBJECT_POSITIVE_INTEGER) return false;
@@ -73,58 +61,58 @@ static int64_t take_number(const msgpack_object *value)
 
 static void take_deliveries(struct shard_numbers *numbers, const msgpack_object *status)
 {
-	const msgpack_object *attempts = member_of(status, "attempts");
-	const msgpack_object *failing = member_of(status, "failing_subscriptions");
+	const msgpack_object *attempts = msgpack_member(status, "attempts");
+	const msgpack_object *failing = msgpack_member(status, "failing_subscriptions");
 	for (unsigned i = 0; attempts && i <= ATTEMPT_ERRORS; i++)
-		numbers->attempts[i] = (uint64_t)take_number(member_of(attempts, attempt_outcome(i)));
+		numbers->attempts[i] = (uint64_t)take_number(msgpack_member(attempts, attempt_outcome(i)));
 	if (!failing || failing->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < failing->via.array.size && i < FAILING_MAX; i++) {
 		const msgpack_object *line = &failing->via.array.ptr[i];
 		struct failing       *to = &numbers->failing[numbers->failing_count++];
-		take_text(member_of(line, "subscription_id"), to->subscription, sizeof to->subscription);
-		take_text(member_of(line, "endpoint"), to->endpoint, sizeof to->endpoint);
-		to->retries = take_number(member_of(line, "retries"));
+		take_text(msgpack_member(line, "subscription_id"), to->subscription, sizeof to->subscription);
+		take_text(msgpack_member(line, "endpoint"), to->endpoint, sizeof to->endpoint);
+		to->retries = take_number(msgpack_member(line, "retries"));
 	}
 }
 
 static void take_pushes(struct shard_numbers *numbers, const msgpack_object *status)
 {
-	const msgpack_object *due = member_of(status, "wallet_due"),
-	                     *pushes = member_of(status, "wallet_pushes");
-	numbers->has_pushed = take_histogram(member_of(status, "push_histogram"), &numbers->push_delay);
+	const msgpack_object *due = msgpack_member(status, "wallet_due"),
+	                     *pushes = msgpack_member(status, "wallet_pushes");
+	numbers->has_pushed = take_histogram(msgpack_member(status, "push_histogram"), &numbers->push_delay);
 	for (unsigned i = 0; due && i < WALLET_DUE_LABELS; i++) {
-		const msgpack_object *line = member_of(due, wallet_due_labels[i]);
-		if (!line || line->type != MSGPACK_OBJECT_ARRAY || line->via.array.size != 2) continue;
+		const msgpack_object *line = msgpack_member(due, wallet_due_labels[i]);
+		if (!line || !msgpack_is_array(line, 2)) continue;
 		numbers->due[i] = take_number(&line->via.array.ptr[0]);
 		numbers->oldest_due_s[i] = take_number(&line->via.array.ptr[1]);
 	}
-	numbers->resting = take_number(member_of(status, "wallet_resting"));
-	numbers->phone_lines = take_number(member_of(status, "wallet_phone_lines"));
+	numbers->resting = take_number(msgpack_member(status, "wallet_resting"));
+	numbers->phone_lines = take_number(msgpack_member(status, "wallet_phone_lines"));
 	for (unsigned i = 0; pushes && i < PUSH_FATE_LABELS; i++)
-		numbers->pushes[i] = take_number(member_of(pushes, push_fate_labels[i]));
+		numbers->pushes[i] = take_number(msgpack_member(pushes, push_fate_labels[i]));
 }
 
 static void take_installed(struct shard_numbers *numbers, const msgpack_object *status)
 {
-	const msgpack_object *installed = member_of(status, "wallet_installed");
-	numbers->registrations = take_number(member_of(status, "wallet_registrations"));
+	const msgpack_object *installed = msgpack_member(status, "wallet_installed");
+	numbers->registrations = take_number(msgpack_member(status, "wallet_registrations"));
 	for (unsigned i = 0; installed && i < WALLET_PLATFORM_LABELS; i++)
-		numbers->installed[i] = take_number(member_of(installed, wallet_platform_labels[i]));
+		numbers->installed[i] = take_number(msgpack_member(installed, wallet_platform_labels[i]));
 }
 
 static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
 {
-	const msgpack_object *ending = member_of(status, "wallet_credentials");
+	const msgpack_object *ending = msgpack_member(status, "wallet_credentials");
 	take_pushes(numbers, status);
 	take_installed(numbers, status);
-	numbers->has_signed = take_histogram(member_of(status, "sign_histogram"), &numbers->signing);
+	numbers->has_signed = take_histogram(msgpack_member(status, "sign_histogram"), &numbers->signing);
 	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
 		const msgpack_object *line = &ending->via.array.ptr[i];
-		const msgpack_object *left = member_of(line, "seconds_left");
+		const msgpack_object *left = msgpack_member(line, "seconds_left");
 		struct ending        *to = &numbers->ending[numbers->ending_count++];
-		take_text(member_of(line, "account"), to->account, sizeof to->account);
-		take_text(member_of(line, "kind"), to->kind, sizeof to->kind);
+		take_text(msgpack_member(line, "account"), to->account, sizeof to->account);
+		take_text(msgpack_member(line, "kind"), to->kind, sizeof to->kind);
 		bool is_past = left && left->type == MSGPACK_OBJECT_NEGATIVE_INTEGER;
 		to->seconds_left = is_past ? left->via.i64 : take_number(left);
 	}
@@ -134,13 +122,13 @@ void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *sta
 {
 	*numbers = (struct shard_numbers){.up = status != NULL};
 	for (unsigned i = 0; status && i < ROWS; i++) {
-		const msgpack_object *value = member_of(status, rows[i].member);
+		const msgpack_object *value = msgpack_member(status, rows[i].member);
 		if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER) continue;
 		numbers->known[i] = true;
 		numbers->values[i] = value->via.i64;
 	}
 	for (unsigned i = 0; status && i < HISTOGRAMS; i++)
-		numbers->has_histogram[i] = take_histogram(member_of(status, histograms[i].member),
+		numbers->has_histogram[i] = take_histogram(msgpack_member(status, histograms[i].member),
 		                                           &numbers->histograms[i]);
 	if (status) take_deliveries(numbers, status);
 	if (status) take_wallets(numbers, status);

@@ -47,6 +47,3 @@ void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, st
 
 /* Had this service ever a credential for wallets, as far as its shards have answered? */
 bool shard_numbers_have_wallets(const struct shard_numbers *shards, uint32_t count);
-
-/* A member of a map, or NULL. */
-const msgpack_object *member_of(const msgpack_object *map, const char *name);

@@ -63,7 +63,7 @@ static bool rows_grow(struct rows *rows)
 
 static enum err rows_add(struct rows *rows, const msgpack_object *item)
 {
-	const msgpack_object *created_at = cli_member(item, "created_at");
+	const msgpack_object *created_at = msgpack_member(item, "created_at");
 	struct row           *row;
 	enum err              err;
 

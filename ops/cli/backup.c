@@ -77,7 +77,7 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 {
 	struct backing       *self = user;
 	struct backup_shard  *of = &self->backup.of[shard];
-	const msgpack_object *sha256 = cli_member(state, "sha256");
+	const msgpack_object *sha256 = msgpack_member(state, "sha256");
 	char                  message[160];
 
 	if (!err &&

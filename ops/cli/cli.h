@@ -3,6 +3,7 @@
 #include "ops/cli/service.h"
 #include "schemas/cause.h"
 #include "schemas/fields.h"
+#include "schemas/msgpack_look.h"
 
 #include <stdio.h>
 
@@ -71,9 +72,7 @@ must_check enum outcome cli_print(struct cli *cli);
 /* For parts: false if the reply is a failure, which becomes the command's. */
 bool cli_part_ok(struct cli *cli, const struct reply *reply);
 
-/* cli_member(): the value of `key` in a map, or NULL. cli_items(): the items of a list's part: an array, or [items, total,
- * has_more]. */
-const msgpack_object       *cli_member(const msgpack_object *map, const char *key);
+/* The items of a list's part: an array, or [items, total, has_more]; NULL: neither. */
 const msgpack_object_array *cli_items(const msgpack_object *payload);
 
 /* Print a part: the whole answer; the items of a list's part, into an array around all parts. */

@@ -21,8 +21,8 @@ static void on_clock(void *user, uint32_t shard, const struct reply *reply)
 
 	(void)shard;
 	if (!cli_part_ok(clocks->cli, reply)) return;
-	now = cli_member(reply->payload, "now");
-	offset = cli_member(reply->payload, "offset");
+	now = msgpack_member(reply->payload, "now");
+	offset = msgpack_member(reply->payload, "offset");
 	if (!now || now->type != MSGPACK_OBJECT_STR || !offset ||
 	    offset->type != MSGPACK_OBJECT_POSITIVE_INTEGER) {
 		cli_fail(clocks->cli, ERR_MALFORMED, NULL);

@@ -143,18 +143,6 @@ void cli_print_items(void *user, uint32_t shard, const struct reply *reply)
 	}
 }
 
-const msgpack_object *cli_member(const msgpack_object *map, const char *key)
-{
-	if (map->type != MSGPACK_OBJECT_MAP) return NULL;
-	for (uint32_t i = 0; i < map->via.map.size; i++) {
-		const msgpack_object_kv *pair = &map->via.map.ptr[i];
-		if (pair->key.type == MSGPACK_OBJECT_STR &&
-		    span_is(span_of(pair->key.via.str.ptr, pair->key.via.str.size), key))
-			return &pair->val;
-	}
-	return NULL;
-}
-
 const msgpack_object_array *cli_items(const msgpack_object *payload)
 {
 	const msgpack_object_array *array = &payload->via.array;

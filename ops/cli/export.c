@@ -42,7 +42,7 @@ static void print_item(struct export *export, const msgpack_object *item)
 	struct buffer *out = &export->cli->out;
 
 	for (; export->part < PARTS; next_part(export, out)) {
-		const msgpack_object *value = cli_member(item, parts[export->part]);
+		const msgpack_object *value = msgpack_member(item, parts[export->part]);
 		if (!value) continue;
 		if (export->part == WALLETS && !export->count) begin_list(export, out);
 		if (export->part && export->count++) buffer_byte(out, ',');
@@ -60,8 +60,8 @@ static void on_page(void *user, uint32_t shard, const struct reply *reply)
 	(void)shard;
 	export->after_size = 0;
 	if (!cli_part_ok(export->cli, reply)) return;
-	items = cli_member(reply->payload, "items");
-	next = cli_member(reply->payload, "next");
+	items = msgpack_member(reply->payload, "items");
+	next = msgpack_member(reply->payload, "next");
 	if (!items || items->type != MSGPACK_OBJECT_ARRAY || !next) {
 		cli_fail(export->cli, ERR_MALFORMED, NULL);
 		return;

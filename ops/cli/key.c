@@ -16,7 +16,7 @@ static void on_created(void *user, uint32_t shard, const struct reply *reply)
 
 	(void)shard;
 	if (!cli_part_ok(cli, reply)) return;
-	id = cli_member(reply->payload, "key_id");
+	id = msgpack_member(reply->payload, "key_id");
 	if (!id || id->type != MSGPACK_OBJECT_STR) {
 		cli_fail(cli, ERR_MALFORMED, NULL);
 		return;

@@ -35,7 +35,7 @@ struct maintenance {
 
 uint64_t cli_number(const msgpack_object *map, const char *key)
 {
-	const msgpack_object *value = cli_member(map, key);
+	const msgpack_object *value = msgpack_member(map, key);
 
 	return value && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? value->via.u64 : 0;
 }
@@ -72,7 +72,7 @@ static void on_asked(void *user, uint32_t shard, const struct reply *reply)
 
 static enum err code_read(const msgpack_object *state)
 {
-	const msgpack_object *code = cli_member(state, "code");
+	const msgpack_object *code = msgpack_member(state, "code");
 
 	if (!code || code->type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
 	if (code->via.str.size == 0) return OK;
@@ -100,7 +100,7 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 		fail(job, shard, ERR_SHARD_UNAVAILABLE, "It was restarted meanwhile.");
 		return;
 	}
-	running = cli_member(reply->payload, "running");
+	running = msgpack_member(reply->payload, "running");
 	done = cli_number(reply->payload, "done");
 	if (done != job->done) job->maintenance->moved = time_mono();
 	job->done = done;

@@ -19,8 +19,8 @@ static void on_erased(void *user, uint32_t shard, const struct reply *reply)
 	(void)shard;
 	erasure->more = false;
 	if (!cli_part_ok(erasure->cli, reply)) return;
-	more = cli_member(reply->payload, "more");
-	bound = cli_member(reply->payload, "bound");
+	more = msgpack_member(reply->payload, "more");
+	bound = msgpack_member(reply->payload, "bound");
 	if (!more || more->type != MSGPACK_OBJECT_BOOLEAN || !bound ||
 	    bound->type != MSGPACK_OBJECT_POSITIVE_INTEGER) {
 		cli_fail(erasure->cli, ERR_MALFORMED, NULL);

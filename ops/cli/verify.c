@@ -185,7 +185,7 @@ static void print_numbers(const msgpack_object *state, struct buffer *out)
 static void on_end(void *user, uint32_t shard, enum err err, const msgpack_object *state)
 {
 	struct verifying     *self = user;
-	const msgpack_object *faults = cli_member(state, "faults");
+	const msgpack_object *faults = msgpack_member(state, "faults");
 	uint64_t              count = cli_number(state, "fault_count");
 	struct buffer        *out = &self->shards[shard];
 	char                  text[64];

@@ -20,7 +20,7 @@ static void on_steps(void *user, uint32_t shard, const struct reply *reply)
 	const msgpack_object *ok;
 
 	cli_print_part(rehearsal->cli, shard, reply);
-	ok = reply->err ? NULL : cli_member(reply->payload, "ok");
+	ok = reply->err ? NULL : msgpack_member(reply->payload, "ok");
 	rehearsal->is_good = ok && ok->type == MSGPACK_OBJECT_BOOLEAN && ok->via.boolean;
 }
 
@@ -57,9 +57,9 @@ static void on_probed(void *user, uint32_t shard, const struct reply *reply)
 	probed->has_ended = true;
 	probed->is_tried = reply->payload->type == MSGPACK_OBJECT_MAP;
 	if (!probed->is_tried) return;
-	ok = cli_member(reply->payload, "ok");
-	detail = cli_member(reply->payload, "detail");
-	has_token = cli_member(reply->payload, "has_token");
+	ok = msgpack_member(reply->payload, "ok");
+	detail = msgpack_member(reply->payload, "detail");
+	has_token = msgpack_member(reply->payload, "has_token");
 	probed->ok = ok && ok->type == MSGPACK_OBJECT_BOOLEAN && ok->via.boolean;
 	probed->has_token = has_token && has_token->type == MSGPACK_OBJECT_BOOLEAN && has_token->via.boolean;
 	if (detail && detail->type == MSGPACK_OBJECT_STR)

@@ -89,13 +89,13 @@ static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 	answer->is_missing = reply->err == ERR_RESOURCE_NOT_FOUND;
 	if (!cli_part_ok(answer->cli, reply)) return;
 	if (reply->payload->type != MSGPACK_OBJECT_MAP) return;
-	generation = cli_member(reply->payload, "generation");
-	name = cli_member(reply->payload, "pass_type_id");
-	if (!name) name = cli_member(reply->payload, "issuer_id");
+	generation = msgpack_member(reply->payload, "generation");
+	name = msgpack_member(reply->payload, "pass_type_id");
+	if (!name) name = msgpack_member(reply->payload, "issuer_id");
 	if (generation) answer->generation = arg_integer(generation, 0);
 	take_text(name, answer->name, sizeof answer->name);
-	take_text(cli_member(reply->payload, "state"), answer->state, sizeof answer->state);
-	error = cli_member(reply->payload, "last_error");
+	take_text(msgpack_member(reply->payload, "state"), answer->state, sizeof answer->state);
+	error = msgpack_member(reply->payload, "last_error");
 	answer->has_error = error && error->type == MSGPACK_OBJECT_STR;
 	if (json_render(reply->payload, &answer->json)) cli_fail(answer->cli, ERR_MALFORMED, NULL);
 }

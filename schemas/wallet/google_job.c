@@ -3,16 +3,7 @@
 
 #include "schemas/bytes.h"
 #include "schemas/json.h"
-
-static bool is_array(const msgpack_object *object, uint32_t size)
-{
-	return object->type == MSGPACK_OBJECT_ARRAY && object->via.array.size == size;
-}
-
-static bool is_bin(const msgpack_object *object, size_t size)
-{
-	return object->type == MSGPACK_OBJECT_BIN && object->via.bin.size == size;
-}
+#include "schemas/msgpack_look.h"
 
 static bool is_natural(const msgpack_object *object)
 {
@@ -21,11 +12,11 @@ static bool is_natural(const msgpack_object *object)
 
 static bool is_credential(const msgpack_object *object)
 {
-	if (!is_array(object, GOOGLE_CREDENTIAL_ITEMS)) return false;
+	if (!msgpack_is_array(object, GOOGLE_CREDENTIAL_ITEMS)) return false;
 	const msgpack_object *items = object->via.array.ptr;
 	for (unsigned i = GOOGLE_AT_EMAIL; i <= GOOGLE_AT_SEALED; i++)
 		if (items[i].type != MSGPACK_OBJECT_BIN) return false;
-	return is_bin(&items[GOOGLE_AT_ACCOUNT], sizeof(struct account_id)) &&
+	return msgpack_is_bin(&items[GOOGLE_AT_ACCOUNT], sizeof(struct account_id)) &&
 	       is_natural(&items[GOOGLE_AT_NUMBER]) &&
 	       items[GOOGLE_AT_DOUBTFUL].type == MSGPACK_OBJECT_BOOLEAN &&
 	       is_natural(&items[GOOGLE_AT_GENERATION]);
@@ -33,19 +24,20 @@ static bool is_credential(const msgpack_object *object)
 
 static bool is_job(const msgpack_object *object, uint32_t credentials)
 {
-	if (!is_array(object, GOOGLE_JOB_ITEMS)) return false;
+	if (!msgpack_is_array(object, GOOGLE_JOB_ITEMS)) return false;
 	const msgpack_object *items = object->via.array.ptr;
 	for (unsigned i = GOOGLE_AT_KIND; i <= GOOGLE_AT_MESSAGE; i++)
 		if (items[i].type != MSGPACK_OBJECT_BIN) return false;
-	return is_bin(&items[GOOGLE_AT_LEASE], PUSH_LEASE_BYTES) && is_natural(&items[GOOGLE_AT_INDEX]) &&
-	       items[GOOGLE_AT_INDEX].via.u64 < credentials && is_natural(&items[GOOGLE_AT_NOTIFICATION]) &&
+	return msgpack_is_bin(&items[GOOGLE_AT_LEASE], PUSH_LEASE_BYTES) &&
+	       is_natural(&items[GOOGLE_AT_INDEX]) && items[GOOGLE_AT_INDEX].via.u64 < credentials &&
+	       is_natural(&items[GOOGLE_AT_NOTIFICATION]) &&
 	       items[GOOGLE_AT_MAY_NOTIFY].type == MSGPACK_OBJECT_BOOLEAN &&
 	       items[GOOGLE_AT_MAKES].type == MSGPACK_OBJECT_BOOLEAN;
 }
 
 bool google_answer_check(const msgpack_object *answer, uint32_t jobs_max)
 {
-	if (!is_array(answer, GOOGLE_ANSWER_ITEMS)) return false;
+	if (!msgpack_is_array(answer, GOOGLE_ANSWER_ITEMS)) return false;
 	const msgpack_object *credentials = &answer->via.array.ptr[GOOGLE_AT_CREDENTIALS],
 	                     *jobs = &answer->via.array.ptr[GOOGLE_AT_JOBS];
 	if (credentials->type != MSGPACK_OBJECT_ARRAY || jobs->type != MSGPACK_OBJECT_ARRAY) return false;

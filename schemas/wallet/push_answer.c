@@ -2,35 +2,26 @@
 #include "schemas/wallet/push_answer.h"
 
 #include "schemas/limits.h"
-
-static bool is_array(const msgpack_object *object, uint32_t size)
-{
-	return object->type == MSGPACK_OBJECT_ARRAY && object->via.array.size == size;
-}
-
-static bool is_bin(const msgpack_object *object, size_t size)
-{
-	return object->type == MSGPACK_OBJECT_BIN && object->via.bin.size == size;
-}
+#include "schemas/msgpack_look.h"
 
 static bool is_credential(const msgpack_object *object)
 {
-	if (!is_array(object, PUSH_CREDENTIAL_ITEMS)) return false;
+	if (!msgpack_is_array(object, PUSH_CREDENTIAL_ITEMS)) return false;
 	const msgpack_object *items = object->via.array.ptr;
 	for (unsigned i = PUSH_AT_PASS_TYPE; i <= PUSH_AT_SEALED; i++)
 		if (items[i].type != MSGPACK_OBJECT_BIN) return false;
-	return is_bin(&items[PUSH_AT_ACCOUNT], sizeof(struct account_id)) &&
+	return msgpack_is_bin(&items[PUSH_AT_ACCOUNT], sizeof(struct account_id)) &&
 	       items[PUSH_AT_NUMBER].type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
 	       items[PUSH_AT_GENERATION].type == MSGPACK_OBJECT_POSITIVE_INTEGER;
 }
 
 static bool is_token(const msgpack_object *object, uint32_t credentials)
 {
-	if (!is_array(object, PUSH_TOKEN_ITEMS)) return false;
+	if (!msgpack_is_array(object, PUSH_TOKEN_ITEMS)) return false;
 	const msgpack_object *items = object->via.array.ptr;
 	return items[PUSH_AT_INDEX].type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
 	       items[PUSH_AT_INDEX].via.u64 < credentials &&
-	       is_bin(&items[PUSH_AT_DEVICE], PUSH_DEVICE_BYTES) &&
+	       msgpack_is_bin(&items[PUSH_AT_DEVICE], PUSH_DEVICE_BYTES) &&
 	       items[PUSH_AT_TOKEN].type == MSGPACK_OBJECT_STR &&
 	       items[PUSH_AT_TOKEN].via.str.size <= PUSH_TOKEN_BYTES_MAX;
 }
@@ -38,8 +29,8 @@ static bool is_token(const msgpack_object *object, uint32_t credentials)
 /* Counts the tokens. Errors: false: it is no lease. */
 static bool is_lease(const msgpack_object *object, uint32_t credentials, size_t *tokens)
 {
-	if (!is_array(object, PUSH_LEASE_ITEMS) ||
-	    !is_bin(&object->via.array.ptr[PUSH_AT_LEASE], PUSH_LEASE_BYTES))
+	if (!msgpack_is_array(object, PUSH_LEASE_ITEMS) ||
+	    !msgpack_is_bin(&object->via.array.ptr[PUSH_AT_LEASE], PUSH_LEASE_BYTES))
 		return false;
 	const msgpack_object *list = &object->via.array.ptr[PUSH_AT_TOKENS];
 	if (list->type != MSGPACK_OBJECT_ARRAY || list->via.array.size == 0) return false;
@@ -52,7 +43,7 @@ static bool is_lease(const msgpack_object *object, uint32_t credentials, size_t 
 bool push_answer_check(const msgpack_object *answer, uint32_t leases_max, size_t *tokens)
 {
 	*tokens = 0;
-	if (!is_array(answer, PUSH_ANSWER_ITEMS)) return false;
+	if (!msgpack_is_array(answer, PUSH_ANSWER_ITEMS)) return false;
 	const msgpack_object *credentials = &answer->via.array.ptr[PUSH_AT_CREDENTIALS],
 	                     *leases = &answer->via.array.ptr[PUSH_AT_LEASES];
 	if (credentials->type != MSGPACK_OBJECT_ARRAY || leases->type != MSGPACK_OBJECT_ARRAY) return false;

@@ -115,7 +115,7 @@ static void on_account(void *user, uint32_t shard, const struct reply *reply)
 
 	(void)shard;
 	if (!cli_part_ok(self->cli, reply)) return;
-	suspended = cli_member(reply->payload, "suspended");
+	suspended = msgpack_member(reply->payload, "suspended");
 	if (suspended && arg_boolean(suspended, false)) cli_fail(self->cli, ERR_ACCOUNT_SUSPENDED, NULL);
 }
 
