@@ -4,41 +4,45 @@
 #include "actors/rt/counts.h"
 #include "http/metrics.h"
 #include "schemas/msgpack_look.h"
+#include "schemas/wallet/figures.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 
-static const struct {
-	const char *member, *type, *name, *help;
+enum group { SHARDS, WALLETS };
+
+static const struct row {
+	enum group          group;
+	const char         *member, *type, *name, *help;
+	const struct scale *scale; /* NULL: no histogram */
+	const char         *label; /* NULL: one number */
+	const char *const  *words; /* NULL: attempt_outcome() */
+	unsigned            count, item;
 } rows[] = {
-#define S(member, type, name, help) {member, type, "shard_" name, help},
-#define H(member, scale, name, help)
+#define S(group, member, type, name, help)      {group, member, type, name, help, .count = 1},
+#define H(group, member, scale, name, help)     {group, member, "histogram", name, help, &scale},
+#define L(group, member, type, name, help, ...) {group, member, type, name, help, NULL, __VA_ARGS__},
 #include "http/shard_metrics.def"
 #undef S
 #undef H
+#undef L
 };
-static const struct {
-	const char         *member;
-	const struct scale *scale;
-	const char         *name, *help;
-} histograms[] = {
-#define S(member, type, name, help)
-#define H(member, scale, name, help) {member, &scale, "shard_" name, help},
-#include "http/shard_metrics.def"
-#undef S
-#undef H
-};
-enum { ROWS = sizeof rows / sizeof *rows, HISTOGRAMS = sizeof histograms / sizeof *histograms };
-_Static_assert((int)ROWS <= (int)SHARD_NUMBERS_MAX,
-               "shard_metrics.def has more rows than shard_numbers has places");
-_Static_assert((int)HISTOGRAMS <= (int)SHARD_HISTOGRAMS_MAX,
-               "shard_metrics.def has more histograms than shard_numbers has places");
+enum { ROWS = sizeof rows / sizeof *rows };
+_Static_assert((int)ROWS <= (int)SHARD_ROWS_MAX, "shard_numbers has a place for each row");
+_Static_assert((int)ATTEMPT_ERRORS < (int)SHARD_WORDS_MAX && (int)WALLET_DUE_LABELS <= (int)SHARD_WORDS_MAX &&
+                   (int)WALLET_PLATFORM_LABELS <= (int)SHARD_WORDS_MAX &&
+                   (int)PUSH_FATE_LABELS <= (int)SHARD_WORDS_MAX,
+               "shard_numbers has a place for each word");
+
+static const char *word_of(const struct row *row, unsigned i)
+{
+	return row->words ? row->words[i] : attempt_outcome(i);
+}
 
 /* A histogram arrives as an array: its counts, then its sum. */
 static bool take_histogram(const msgpack_object *value, struct histogram_copy *copy)
 {
-	if (!value || !msgpack_is_array(value, SCALE_BOUNDS + 2)) return false;
+	if (!msgpack_is_array(value, SCALE_BOUNDS + 2)) return false;
 	for (unsigned i = 0; i < SCALE_BOUNDS + 2; i++) {
 		const msgpack_object *item = &value->via.array.ptr[i];
 		if (item->type != MSGPACK_OBJECT_POSITIVE_INTEGER) return false;
@@ -59,12 +63,26 @@ static int64_t take_number(const msgpack_object *value)
 	return value && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? value->via.i64 : 0;
 }
 
-static void take_deliveries(struct shard_numbers *numbers, const msgpack_object *status)
+/* False: it is absent, or null. */
+static bool take_row(const struct row *row, const msgpack_object *value, union shard_value *to)
 {
-	const msgpack_object *attempts = msgpack_member(status, "attempts");
+	if (!value) return false;
+	if (row->scale) return take_histogram(value, &to->histogram);
+	to->numbers[0] = take_number(value);
+	if (!row->label) return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+	for (unsigned i = 0; i < row->count; i++) {
+		const msgpack_object *number = msgpack_member(value, word_of(row, i));
+		if (number && number->type == MSGPACK_OBJECT_ARRAY)
+			number = row->item < number->via.array.size ? &number->via.array.ptr[row->item]
+			                                            : NULL;
+		to->numbers[i] = take_number(number);
+	}
+	return true;
+}
+
+static void take_failing(struct shard_numbers *numbers, const msgpack_object *status)
+{
 	const msgpack_object *failing = msgpack_member(status, "failing_subscriptions");
-	for (unsigned i = 0; attempts && i <= ATTEMPT_ERRORS; i++)
-		numbers->attempts[i] = (uint64_t)take_number(msgpack_member(attempts, attempt_outcome(i)));
 	if (!failing || failing->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < failing->via.array.size && i < FAILING_MAX; i++) {
 		const msgpack_object *line = &failing->via.array.ptr[i];
@@ -75,37 +93,9 @@ static void take_deliveries(struct shard_numbers *numbers, const msgpack_object 
 	}
 }
 
-static void take_pushes(struct shard_numbers *numbers, const msgpack_object *status)
-{
-	const msgpack_object *due = msgpack_member(status, "wallet_due"),
-	                     *pushes = msgpack_member(status, "wallet_pushes");
-	numbers->has_pushed = take_histogram(msgpack_member(status, "push_histogram"), &numbers->push_delay);
-	for (unsigned i = 0; due && i < WALLET_DUE_LABELS; i++) {
-		const msgpack_object *line = msgpack_member(due, wallet_due_labels[i]);
-		if (!line || !msgpack_is_array(line, 2)) continue;
-		numbers->due[i] = take_number(&line->via.array.ptr[0]);
-		numbers->oldest_due_s[i] = take_number(&line->via.array.ptr[1]);
-	}
-	numbers->resting = take_number(msgpack_member(status, "wallet_resting"));
-	numbers->phone_lines = take_number(msgpack_member(status, "wallet_phone_lines"));
-	for (unsigned i = 0; pushes && i < PUSH_FATE_LABELS; i++)
-		numbers->pushes[i] = take_number(msgpack_member(pushes, push_fate_labels[i]));
-}
-
-static void take_installed(struct shard_numbers *numbers, const msgpack_object *status)
-{
-	const msgpack_object *installed = msgpack_member(status, "wallet_installed");
-	numbers->registrations = take_number(msgpack_member(status, "wallet_registrations"));
-	for (unsigned i = 0; installed && i < WALLET_PLATFORM_LABELS; i++)
-		numbers->installed[i] = take_number(msgpack_member(installed, wallet_platform_labels[i]));
-}
-
-static void take_wallets(struct shard_numbers *numbers, const msgpack_object *status)
+static void take_ending(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	const msgpack_object *ending = msgpack_member(status, "wallet_credentials");
-	take_pushes(numbers, status);
-	take_installed(numbers, status);
-	numbers->has_signed = take_histogram(msgpack_member(status, "sign_histogram"), &numbers->signing);
 	if (!ending || ending->type != MSGPACK_OBJECT_ARRAY) return;
 	for (uint32_t i = 0; i < ending->via.array.size && i < WALLET_ENDS_SHOWN_MAX; i++) {
 		const msgpack_object *line = &ending->via.array.ptr[i];
@@ -121,41 +111,43 @@ static void take_wallets(struct shard_numbers *numbers, const msgpack_object *st
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	*numbers = (struct shard_numbers){.up = status != NULL};
-	for (unsigned i = 0; status && i < ROWS; i++) {
-		const msgpack_object *value = msgpack_member(status, rows[i].member);
-		if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER) continue;
-		numbers->known[i] = true;
-		numbers->values[i] = value->via.i64;
-	}
-	for (unsigned i = 0; status && i < HISTOGRAMS; i++)
-		numbers->has_histogram[i] = take_histogram(msgpack_member(status, histograms[i].member),
-		                                           &numbers->histograms[i]);
-	if (status) take_deliveries(numbers, status);
-	if (status) take_wallets(numbers, status);
+	if (!status) return;
+	for (unsigned i = 0; i < ROWS; i++)
+		numbers->known[i] = take_row(&rows[i], msgpack_member(status, rows[i].member),
+		                             &numbers->values[i]);
+	numbers->has_wallets = msgpack_member(status, "push_histogram") != NULL;
+	take_failing(numbers, status);
+	take_ending(numbers, status);
 }
 
-static void render_histogram(const struct shard_numbers *shards, uint32_t count, unsigned row,
-                             struct buffer *out)
+static void render_row(const struct shard_numbers *shards, uint32_t count, unsigned at, struct buffer *out)
 {
-	metrics_head(out, histograms[row].name, "histogram", histograms[row].help);
+	const struct row *row = &rows[at];
+	metrics_head(out, row->name, row->type, row->help);
 	for (uint32_t shard = 0; shard < count; shard++) {
-		char labels[32];
+		const union shard_value *value = &shards[shard].values[at];
+		char                     labels[32], word[64] = "";
 		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
-		if (shards[shard].has_histogram[row])
-			metrics_histogram(out, histograms[row].name, labels, histograms[row].scale,
-			                  &shards[shard].histograms[row]);
+		if (!shards[shard].known[at]) continue;
+		if (row->scale) metrics_histogram(out, row->name, labels, row->scale, &value->histogram);
+		for (unsigned i = 0; i < row->count; i++) {
+			if (row->label)
+				snprintf(word, sizeof word, ",%s=\"%s\"", row->label, word_of(row, i));
+			metrics_line(out, "stampede_%s{%s%s} %" PRId64 "\n", row->name, labels, word,
+			             value->numbers[i]);
+		}
 	}
 }
 
-static void render_deliveries(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+static void render_rows(enum group group, const struct shard_numbers *shards, uint32_t count,
+                        struct buffer *out)
 {
-	metrics_head(out, "delivery_attempts_total", "counter", "Attempts to deliver webhooks, by outcome.");
-	for (uint32_t shard = 0; shard < count; shard++)
-		for (unsigned i = 0; shards[shard].up && i <= ATTEMPT_ERRORS; i++)
-			metrics_line(out,
-			             "stampede_delivery_attempts_total{shard=\"%" PRIu32
-			             "\",outcome=\"%s\"} %" PRIu64 "\n",
-			             shard, attempt_outcome(i), shards[shard].attempts[i]);
+	for (unsigned i = 0; i < ROWS; i++)
+		if (rows[i].group == group) render_row(shards, count, i, out);
+}
+
+static void render_failing(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+{
 	metrics_head(out, "delivery_retries", "gauge",
 	             "Deliveries that wait after a failed attempt, for the subscriptions with the most of "
 	             "them in each shard.");
@@ -166,77 +158,6 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 			             "\",subscription=\"%s\",endpoint=\"%s\"} %" PRId64 "\n",
 			             shard, shards[shard].failing[i].subscription,
 			             shards[shard].failing[i].endpoint, shards[shard].failing[i].retries);
-}
-
-static void render_signing(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
-{
-	static const char name[] = "wallet_sign_seconds";
-	metrics_head(out, name, "histogram", "Time to sign a package for Apple's wallet.");
-	for (uint32_t shard = 0; shard < count; shard++) {
-		char labels[32];
-		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
-		if (shards[shard].has_signed)
-			metrics_histogram(out, name, labels, &scale_us, &shards[shard].signing);
-	}
-}
-
-static void render_push_delay(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
-{
-	static const char name[] = "wallet_push_delay_seconds";
-	metrics_head(out, name, "histogram",
-	             "Time from a pass's change to APNs' answer for the last of its phones.");
-	for (uint32_t shard = 0; shard < count; shard++) {
-		char labels[32];
-		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
-		if (shards[shard].has_pushed)
-			metrics_histogram(out, name, labels, &scale_us, &shards[shard].push_delay);
-	}
-}
-
-/* A family with a line for each shard and word of its label; without a label, one for each shard. */
-struct labelled {
-	const char        *name, *type, *help, *label;
-	const char *const *words;
-	unsigned           words_count;
-	size_t             at; /* of its numbers, in struct shard_numbers */
-};
-
-static const struct labelled of_wallets[] = {
-    {"wallet_registrations", "gauge",
-     "Phones with a pass in Apple's wallet, counted for each of their passes; also those of passes that have "
-     "ended less than 30 days ago.",
-     NULL, NULL, 1, offsetof(struct shard_numbers, registrations)},
-    {"wallet_installed", "gauge", "Active passes that a wallet has, by platform.", "platform",
-     wallet_platform_labels, WALLET_PLATFORM_LABELS, offsetof(struct shard_numbers, installed)},
-    {"wallet_due", "gauge", "Work on passes in wallets that is not done, by kind.", "kind", wallet_due_labels,
-     WALLET_DUE_LABELS, offsetof(struct shard_numbers, due)},
-    {"wallet_oldest_due_seconds", "gauge", "Time since when the oldest of that work is due.", "kind",
-     wallet_due_labels, WALLET_DUE_LABELS, offsetof(struct shard_numbers, oldest_due_s)},
-    {"wallet_pushes_total", "counter",
-     "Pushes for a pass, by what became of them: retry and held are repeated, refused is not. gone counts "
-     "phones that have the pass no more.",
-     "fate", push_fate_labels, PUSH_FATE_LABELS, offsetof(struct shard_numbers, pushes)},
-    {"wallet_credentials_resting", "gauge",
-     "Credentials for wallets that rest because Apple or Google refused them.", NULL, NULL, 1,
-     offsetof(struct shard_numbers, resting)},
-    {"wallet_device_log_lines_total", "counter", "Lines that phones wrote for `wallet log`.", NULL, NULL, 1,
-     offsetof(struct shard_numbers, phone_lines)},
-};
-
-static void render_labelled(const struct labelled *family, const struct shard_numbers *shards, uint32_t count,
-                            struct buffer *out)
-{
-	metrics_head(out, family->name, family->type, family->help);
-	for (uint32_t shard = 0; shard < count; shard++) {
-		const int64_t *numbers = (const int64_t *)((const char *)&shards[shard] + family->at);
-		for (unsigned i = 0; shards[shard].has_pushed && i < family->words_count; i++) {
-			char label[64] = "";
-			if (family->label)
-				snprintf(label, sizeof label, ",%s=\"%s\"", family->label, family->words[i]);
-			metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\"%s} %" PRId64 "\n", family->name,
-			             shard, label, numbers[i]);
-		}
-	}
 }
 
 /* What the timer counts. */
@@ -263,7 +184,7 @@ bool shard_numbers_have_wallets(const struct shard_numbers *shards, uint32_t cou
 {
 	bool have = false;
 	for (uint32_t shard = 0; shard < count; shard++)
-		have |= shards[shard].has_pushed;
+		have |= shards[shard].has_wallets;
 	return have;
 }
 
@@ -272,10 +193,7 @@ static void render_wallets(const struct shard_numbers *shards, uint32_t count, s
 {
 	bool has_head = false;
 	if (!shard_numbers_have_wallets(shards, count)) return;
-	render_signing(shards, count, out);
-	for (unsigned i = 0; i < sizeof of_wallets / sizeof *of_wallets; i++)
-		render_labelled(&of_wallets[i], shards, count, out);
-	render_push_delay(shards, count, out);
+	render_rows(WALLETS, shards, count, out);
 	render_calls(out);
 	for (uint32_t shard = 0; shard < count; shard++) {
 		for (unsigned i = 0; i < shards[shard].ending_count; i++) {
@@ -300,15 +218,7 @@ void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, st
 	             "1 if the shard responds; if it is 0, the shard has no other metrics.");
 	for (uint32_t shard = 0; shard < count; shard++)
 		metrics_line(out, "stampede_shard_up{shard=\"%" PRIu32 "\"} %d\n", shard, shards[shard].up);
-	for (unsigned i = 0; i < ROWS; i++) {
-		metrics_head(out, rows[i].name, rows[i].type, rows[i].help);
-		for (uint32_t shard = 0; shard < count; shard++)
-			if (shards[shard].known[i])
-				metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\"} %" PRId64 "\n",
-				             rows[i].name, shard, shards[shard].values[i]);
-	}
-	for (unsigned i = 0; i < HISTOGRAMS; i++)
-		render_histogram(shards, count, i, out);
-	render_deliveries(shards, count, out);
+	render_rows(SHARDS, shards, count, out);
+	render_failing(shards, count, out);
 	render_wallets(shards, count, out);
 }

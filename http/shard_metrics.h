@@ -5,35 +5,27 @@
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 #include "schemas/url.h"
-#include "schemas/wallet/figures.h"
 
 #include <stdbool.h>
 
 /* The shards' part of /metrics, from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard without an answer
  * has stampede_shard_up 0 and no other line. Errors: none. */
-enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 4 };
+enum { SHARD_ROWS_MAX = 48, SHARD_WORDS_MAX = 16 };
 
 struct shard_numbers {
-	bool    up;
-	bool    known[SHARD_NUMBERS_MAX]; /* a member may be null */
-	int64_t values[SHARD_NUMBERS_MAX];
+	bool up, has_wallets; /* it has had a credential for wallets */
+	/* Of each row. */
+	bool known[SHARD_ROWS_MAX]; /* a member may be absent or null */
+	union shard_value {
+		int64_t numbers[SHARD_WORDS_MAX]; /* by word of the label; else only the first */
+		struct histogram_copy histogram;
+	} values[SHARD_ROWS_MAX];
 
-	bool                  has_histogram[SHARD_HISTOGRAMS_MAX];
-	struct histogram_copy histograms[SHARD_HISTOGRAMS_MAX];
-
-	uint64_t attempts[ATTEMPT_ERRORS + 1]; /* by attempt_outcome() */
 	unsigned failing_count;
 	struct failing {
 		char    subscription[UUID_TEXT], endpoint[URL_ORIGIN_TEXT];
 		int64_t retries;
 	} failing[FAILING_MAX];
-	/* Of wallets; from the first credential on. */
-	bool                  has_signed, has_pushed;
-	struct histogram_copy signing, push_delay;
-	int64_t               due[WALLET_DUE_LABELS], oldest_due_s[WALLET_DUE_LABELS];
-	int64_t               pushes[PUSH_FATE_LABELS];
-	int64_t               resting, phone_lines, registrations;
-	int64_t               installed[WALLET_PLATFORM_LABELS];
 
 	unsigned ending_count;
 	struct ending {

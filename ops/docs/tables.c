@@ -142,7 +142,7 @@ static void print_metrics(void)
 {
 	static struct metrics       thread;
 	static struct shard_numbers shard = {
-	    .up = true, .failing_count = 1, .ending_count = 1, .has_signed = true, .has_pushed = true};
+	    .up = true, .failing_count = 1, .ending_count = 1, .has_wallets = true};
 	struct metrics_view view = {
 	    .threads = {&thread}, .count = 1, .shards = 1, .certificate_ends_s = 1, .has_wallets = true};
 	struct buffer out = {0};
@@ -151,7 +151,6 @@ static void print_metrics(void)
 	metrics_answered(&thread, route_row(ROUTE_WALLET_PACKAGE), STATUS_FIRST, (dur_us){1});
 	counts_google_call(STATUS_FIRST);
 	memset(shard.known, true, sizeof shard.known);
-	memset(shard.has_histogram, true, sizeof shard.has_histogram);
 	snprintf(shard.failing[0].subscription, sizeof shard.failing[0].subscription, "ID");
 	snprintf(shard.ending[0].account, sizeof shard.ending[0].account, "ID");
 	snprintf(shard.ending[0].kind, sizeof shard.ending[0].kind, "apple");
