@@ -12,17 +12,18 @@
 #include "actors/timer/deliver.h"
 
 #include "actors/rt/time.h"
+#include "actors/timer/poll.h"
 #include "schemas/delivery.h"
 #include "schemas/api/delivery.h"
 #include "schemas/limits.h"
+#include "schemas/msgpack_look.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
-enum { ASK_AGAIN_MS = 200, REPORT_CALLS_MAX = 16 };
-enum { GATHER_US = 1000, GATHERED_MAX = 2 * REPORTS_PER_CALL_MAX };
+enum { REPORT_CALLS_MAX = 16, GATHER_US = 1000, GATHERED_MAX = 2 * REPORTS_PER_CALL_MAX };
 _Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendering */ +
                                     EGRESS_START_MS /* beginning */ + EGRESS_ATTEMPT_MS +
                                     CALL_DEADLINE_MS /* reporting */,
@@ -39,15 +40,12 @@ LIST_HEAD(works, work);
 
 struct deliver {
 	struct works   works;
-	struct asked   lease_poll; /* the only DELIVERY_LEASE */
-	struct asked   withdrawal;
+	struct poll    poll; /* until its ask_at no report is sent, either */
 	struct rpc    *rpc;
 	struct egress *egress;
-	uint64_t       instance;
-	uint32_t       places, in_hand, asked_for;
+	uint32_t       places, in_hand;
 	uint32_t       reporting, unconfirmed; /* report calls in progress, and reports in them */
-	bool           is_polling, is_stopping, is_withdrawn;
-	mono_us        ask_at, now;
+	mono_us        now;
 	struct buffer  reports; /* not sent yet; at most one for each lease in hand */
 	mono_us        gathered_by;
 };
@@ -122,7 +120,7 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 	deliver->unconfirmed -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
 	if (reply->err && reply->err != ERR_MALFORMED) {
 		buffer_append(&deliver->reports, sent_reports->reports, sent_reports->size);
-		deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+		deliver->poll.ask_at = mono_after(deliver->now, (dur_us){POLL_AGAIN_MS * US_PER_MS});
 	} else {
 		deliver->in_hand -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
 	}
@@ -157,7 +155,7 @@ static bool has_gathered(const struct deliver *deliver)
 {
 	uint32_t count = (uint32_t)(deliver->reports.size / ATTEMPT_REPORT_BYTES);
 	return count >= GATHERED_MAX || count + deliver->unconfirmed >= deliver->in_hand ||
-	       deliver->is_stopping || deliver->now.v >= deliver->gathered_by.v;
+	       deliver->poll.is_stopping || deliver->now.v >= deliver->gathered_by.v;
 }
 
 static void send_reports(struct deliver *deliver)
@@ -260,7 +258,7 @@ static void take_item(struct batch *batch, const msgpack_object *object)
 	int at = item->ptr[0].type == MSGPACK_OBJECT_BIN ? find_lease(batch, arg_span(&item->ptr[0])) : -1;
 	if (at < 0) return;
 	batch->seen[at] = true;
-	if (is_rendered(item) && batch->work.deliver->is_stopping) {
+	if (is_rendered(item) && batch->work.deliver->poll.is_stopping) {
 		/* not begun: the timer is stopping */
 	} else if (is_rendered(item)) {
 		enum err err = begin_attempt(batch->work.deliver, batch->leases[at], item->ptr);
@@ -358,11 +356,9 @@ static void take_leases(struct deliver *deliver, struct span leases, const msgpa
 /* [leases, [items], time of rendering] */
 enum { AT_LEASES, AT_ITEMS, AT_MADE, ANSWER_ITEMS };
 
-static bool is_answer(const struct reply *reply)
+static bool is_answer(const msgpack_object *answer)
 {
-	const msgpack_object *answer = reply->payload;
-	return !reply->err && answer->type == MSGPACK_OBJECT_ARRAY &&
-	       answer->via.array.size == ANSWER_ITEMS &&
+	return msgpack_is_array(answer, ANSWER_ITEMS) &&
 	       answer->via.array.ptr[AT_LEASES].type == MSGPACK_OBJECT_BIN;
 }
 
@@ -375,42 +371,22 @@ static bool is_fresh(const msgpack_object *made)
 	return age >= 0 && age <= HANDED_FRESH_MS * US_PER_MS;
 }
 
-static void on_leases(struct asked *asked, const struct reply *reply)
+static void on_leases(struct poll *poll, const msgpack_object *answer)
 {
-	struct deliver *deliver = (struct deliver *)((char *)asked - offsetof(struct deliver, lease_poll));
-	deliver->is_polling = false;
-	if (reply->err) deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
-	if (!is_answer(reply)) return;
-	const msgpack_object *answer = reply->payload->via.array.ptr;
-	struct span           leases = arg_span(&answer[AT_LEASES]);
-	bool fits = leases.size % LEASE_BYTES == 0 && leases.size <= deliver->asked_for * LEASE_BYTES;
+	struct deliver *deliver = (struct deliver *)((char *)poll - offsetof(struct deliver, poll));
+	if (!is_answer(answer)) return;
+	const msgpack_object *items = answer->via.array.ptr;
+	struct span           leases = arg_span(&items[AT_LEASES]);
+	bool fits = leases.size % LEASE_BYTES == 0 && leases.size <= poll->asked_for * LEASE_BYTES;
 	if (leases.size && fits)
-		take_leases(deliver, leases, is_fresh(&answer[AT_MADE]) ? &answer[AT_ITEMS] : NULL);
+		take_leases(deliver, leases, is_fresh(&items[AT_MADE]) ? &items[AT_ITEMS] : NULL);
 }
 
-static void ask_for(struct deliver *deliver, uint32_t count, struct asked *asked)
+static uint32_t free_places(const struct deliver *deliver)
 {
-	msgpack_packer packer;
-	if (!call_shard(deliver, MSG_DELIVERY_LEASE, LEASE_ASK_MS, asked, &packer)) return;
-	msgpack_pack_array(&packer, ARGS_DELIVERY_LEASE);
-	pack_int(&packer, (int64_t)deliver->instance);
-	msgpack_pack_uint32(&packer, count);
-	rpc_commit(deliver->rpc);
-	deliver->is_withdrawn = count == 0;
-	deliver->is_polling = true;
-}
-
-static void lease_poll(struct deliver *deliver)
-{
-	uint32_t free_places = egress_free_slots(deliver->egress);
-	if (deliver->is_polling || deliver->now.v < deliver->ask_at.v) return;
-	if (deliver->in_hand >= deliver->places) return;
-	if (free_places > deliver->places - deliver->in_hand)
-		free_places = deliver->places - deliver->in_hand;
-	if (free_places > LEASES_PER_CALL_MAX) free_places = LEASES_PER_CALL_MAX;
-	if (free_places == 0) return;
-	deliver->asked_for = free_places;
-	ask_for(deliver, free_places, &deliver->lease_poll);
+	uint32_t slots = egress_free_slots(deliver->egress);
+	uint32_t left = deliver->in_hand < deliver->places ? deliver->places - deliver->in_hand : 0;
+	return slots < left ? slots : left;
 }
 
 static dur_us sleep_of(const struct deliver *deliver)
@@ -422,30 +398,21 @@ static dur_us sleep_of(const struct deliver *deliver)
 dur_us deliver_turn(struct deliver *deliver, mono_us now)
 {
 	deliver->now = now;
-	if (now.v >= deliver->ask_at.v) send_reports(deliver);
-	if (!deliver->is_stopping)
-		lease_poll(deliver);
-	else if (deliver->is_polling && !deliver->is_withdrawn)
-		ask_for(deliver, 0, &deliver->withdrawal);
+	if (now.v >= deliver->poll.ask_at.v) send_reports(deliver);
+	poll_turn(&deliver->poll, now, free_places(deliver));
 	return sleep_of(deliver);
 }
 
 /* Stopping ------------------------------------------------------------------------------------------------ */
 
-/* The withdrawn poll gets its own answer. */
-static void on_withdrawn(struct asked *asked, const struct reply *reply)
-{
-	(void)asked, (void)reply;
-}
-
 void deliver_stop(struct deliver *deliver)
 {
-	deliver->is_stopping = true;
+	poll_stop(&deliver->poll);
 }
 
 bool deliver_is_idle(const struct deliver *deliver)
 {
-	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->is_polling && deliver->in_hand == 0);
+	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->poll.is_waiting && deliver->in_hand == 0);
 }
 
 void deliver_cut(struct deliver *deliver)
@@ -479,12 +446,14 @@ enum err deliver_open(struct deliver **out, struct rpc *rpc, struct egress *egre
 	struct deliver *deliver = calloc(1, sizeof *deliver);
 	*out = deliver;
 	if (!deliver) return ERR_NO_MEMORY;
-	deliver->lease_poll.on_reply = on_leases;
-	deliver->withdrawal.on_reply = on_withdrawn;
 	deliver->rpc = rpc;
 	deliver->egress = egress;
-	deliver->instance = instance;
 	deliver->places = places;
+	deliver->poll = (struct poll){.rpc = rpc,
+	                              .message = MSG_DELIVERY_LEASE,
+	                              .instance = instance,
+	                              .count_max = LEASES_PER_CALL_MAX,
+	                              .on_answer = on_leases};
 	if (buffer_reserve(&deliver->reports, (size_t)places * ATTEMPT_REPORT_BYTES)) return OK;
 	deliver_close(out);
 	return ERR_NO_MEMORY;

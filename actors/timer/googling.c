@@ -6,6 +6,7 @@
 
 #include "actors/timer/google/root_keys.h"
 #include "actors/timer/google/work.h"
+#include "actors/timer/poll.h"
 #include "schemas/api/wallet.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/google_job.h"
@@ -15,31 +16,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ASK_AGAIN_MS = 200, WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 32 };
+enum { WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 32 };
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
 struct googling {
 	struct googling_options options;
-	struct asked            lease_poll, withdrawal, reporting;
+	struct poll             poll;
+	struct asked            reporting;
 	LIST_HEAD(, google_work) works;
 	struct google_notes notes;
 	struct buffer       sent, sent_complaints;
 	struct root_keys    keys;
-	bool                is_polling, is_stopping, is_withdrawn, is_reporting;
+	bool                is_reporting;
 	uint32_t            in_hand;
-	mono_us             ask_at, report_at, now;
+	mono_us             report_at, now;
 };
-
-/* Calls of the shard -------------------------------------------------------------------------------------- */
-
-static bool call_shard(struct googling *googling, enum message message, int64_t wait_ms, struct asked *asked,
-                       msgpack_packer *packer)
-{
-	struct call call = {.message = message,
-	                    .deadline = mono_after(googling->now, (dur_us){wait_ms * US_PER_MS})};
-	return rpc_begin(googling->options.rpc, &call, asked, packer) == OK;
-}
 
 /* Taking an answer ---------------------------------------------------------------------------------------- */
 
@@ -122,33 +114,17 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	google_work_end(work, GOOGLE_HELD);
 }
 
-static void on_leases(struct asked *asked, const struct reply *reply)
+static void on_leases(struct poll *poll, const msgpack_object *answer)
 {
-	struct googling *googling = (struct googling *)((char *)asked -
-	                                                offsetof(struct googling, lease_poll));
-	googling->is_polling = false;
-	if (reply->err) googling->ask_at = mono_after(googling->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
-	if (reply->err || googling->is_stopping || !google_answer_check(reply->payload, GOOGLE_JOBS_MAX))
-		return;
-	const msgpack_object       *answer = reply->payload->via.array.ptr;
-	const msgpack_object_array *jobs = &answer[GOOGLE_AT_JOBS].via.array;
-	googling->keys.is_wanted |= answer[GOOGLE_AT_WANTS_KEYS].via.boolean;
+	struct googling *googling = (struct googling *)((char *)poll - offsetof(struct googling, poll));
+	if (poll->is_stopping || !google_answer_check(answer, GOOGLE_JOBS_MAX)) return;
+	const msgpack_object       *items = answer->via.array.ptr;
+	const msgpack_object_array *jobs = &items[GOOGLE_AT_JOBS].via.array;
+	googling->keys.is_wanted |= items[GOOGLE_AT_WANTS_KEYS].via.boolean;
 	if (googling->keys.is_wanted && !googling->keys.has_named) /* it answers at once until it has them */
-		googling->ask_at = mono_after(googling->now, (dur_us){WANTED_AGAIN_MS * US_PER_MS});
+		poll->ask_at = mono_after(googling->now, (dur_us){WANTED_AGAIN_MS * US_PER_MS});
 	for (uint32_t i = 0; i < jobs->size; i++)
-		take_job(googling, answer[GOOGLE_AT_CREDENTIALS].via.array.ptr, jobs->ptr[i].via.array.ptr);
-}
-
-static void ask_for(struct googling *googling, uint32_t count, struct asked *asked)
-{
-	msgpack_packer packer;
-	if (!call_shard(googling, MSG_GOOGLE_LEASE, LEASE_ASK_MS, asked, &packer)) return;
-	msgpack_pack_array(&packer, ARGS_GOOGLE_LEASE);
-	pack_int(&packer, (int64_t)googling->options.instance);
-	msgpack_pack_uint32(&packer, count);
-	rpc_commit(googling->options.rpc);
-	googling->is_withdrawn = count == 0;
-	googling->is_polling = true;
+		take_job(googling, items[GOOGLE_AT_CREDENTIALS].via.array.ptr, jobs->ptr[i].via.array.ptr);
 }
 
 /* Reports ------------------------------------------------------------------------------------------------- */
@@ -172,7 +148,7 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 		buffer_append(&googling->notes.reports, googling->sent.at, googling->sent.size);
 		buffer_append(&googling->notes.complaints, googling->sent_complaints.at,
 		              googling->sent_complaints.size);
-		googling->report_at = mono_after(googling->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+		googling->report_at = mono_after(googling->now, (dur_us){POLL_AGAIN_MS * US_PER_MS});
 		return;
 	}
 	googling->in_hand -= (uint32_t)(googling->sent.size / GOOGLE_REPORT_BYTES);
@@ -180,10 +156,12 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 
 static void report(struct googling *googling)
 {
+	struct call    call = {.message = MSG_GOOGLE_REPORT,
+	                       .deadline = mono_after(googling->now, (dur_us){CALL_DEADLINE_MS * US_PER_MS})};
 	msgpack_packer packer;
 	bool           has_any = googling->notes.reports.size || googling->notes.complaints.size;
 	if (!has_any || googling->is_reporting || googling->now.v < googling->report_at.v) return;
-	if (!call_shard(googling, MSG_GOOGLE_REPORT, CALL_DEADLINE_MS, &googling->reporting, &packer)) return;
+	if (rpc_begin(googling->options.rpc, &call, &googling->reporting, &packer)) return;
 	take(&googling->notes.reports, (size_t)GOOGLE_JOBS_MAX * GOOGLE_REPORT_BYTES, &googling->sent);
 	take(&googling->notes.complaints, (size_t)PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES,
 	     &googling->sent_complaints);
@@ -200,33 +178,20 @@ dur_us googling_turn(struct googling *googling, mono_us now)
 {
 	googling->now = now;
 	report(googling);
-	if (googling->is_stopping) {
-		if (googling->is_polling && !googling->is_withdrawn)
-			ask_for(googling, 0, &googling->withdrawal);
-		return (dur_us){INT64_MAX};
-	}
-	root_keys_turn(&googling->keys, now);
-	if (!googling->is_polling && now.v >= googling->ask_at.v && googling->in_hand < IN_HAND_MAX) {
-		uint32_t count = IN_HAND_MAX - googling->in_hand;
-		ask_for(googling, count < GOOGLE_JOBS_MAX ? count : GOOGLE_JOBS_MAX, &googling->lease_poll);
-	}
+	if (!googling->poll.is_stopping) root_keys_turn(&googling->keys, now);
+	poll_turn(&googling->poll, now,
+	          googling->in_hand < IN_HAND_MAX ? IN_HAND_MAX - googling->in_hand : 0);
 	return (dur_us){INT64_MAX};
-}
-
-/* The withdrawn poll gets its own answer. */
-static void on_withdrawn(struct asked *asked, const struct reply *reply)
-{
-	(void)asked, (void)reply;
 }
 
 void googling_stop(struct googling *googling)
 {
-	googling->is_stopping = true;
+	poll_stop(&googling->poll);
 }
 
 bool googling_is_idle(const struct googling *googling)
 {
-	bool is_polling = googling->is_polling && !googling->is_withdrawn;
+	bool is_polling = googling->poll.is_waiting && !googling->poll.is_withdrawn;
 	return rpc_state(googling->options.rpc) != RPC_UP ||
 	       (LIST_EMPTY(&googling->works) && !googling->notes.reports.size && !googling->is_reporting &&
 	        !is_polling);
@@ -237,8 +202,11 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	struct googling *googling = *out = calloc(1, sizeof *googling);
 	if (!googling) return ERR_NO_MEMORY;
 	googling->options = *options;
-	googling->lease_poll.on_reply = on_leases;
-	googling->withdrawal.on_reply = on_withdrawn;
+	googling->poll = (struct poll){.rpc = options->rpc,
+	                               .message = MSG_GOOGLE_LEASE,
+	                               .instance = options->instance,
+	                               .count_max = GOOGLE_JOBS_MAX,
+	                               .on_answer = on_leases};
 	googling->reporting.on_reply = on_reported;
 	root_keys_open(&googling->keys, options->rpc, options->egress, options->keys_url);
 	LIST_INIT(&googling->works);

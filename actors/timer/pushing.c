@@ -7,6 +7,7 @@
  * report is acknowledged. */
 #include "actors/timer/pushing.h"
 
+#include "actors/timer/poll.h"
 #include "actors/timer/push_reports.h"
 #include "schemas/api/wallet.h"
 #include "schemas/limits.h"
@@ -19,7 +20,6 @@
 
 /* Between two polls, unless the answer was full: what becomes due meanwhile is leased, pushed and reported together. */
 enum { GATHER_MS = 10 };
-enum { ASK_AGAIN_MS = 200 };
 _Static_assert((int)APNS_PUSH_MS + CALL_DEADLINE_MS + CALL_DEADLINE_GRACE_MS < (int)LEASE_MS,
                "a push is reported before its lease is over");
 
@@ -68,22 +68,12 @@ LIST_HEAD(batches, batch);
 
 struct pushing {
 	struct pushing_options options;
-	struct asked           lease_poll, withdrawal;
+	struct poll            poll;
 	struct batches         batches;
 	struct push_reports    reports;
-	uint32_t               asked_for;
-	bool                   is_polling, is_stopping, is_withdrawn;
 	bool                   is_answered; /* since the last turn, and not in full */
-	mono_us                ask_at, now;
+	mono_us                now;
 };
-
-static bool call_shard(struct pushing *pushing, enum message message, int64_t wait_ms, struct asked *asked,
-                       msgpack_packer *packer)
-{
-	struct call call = {.message = message,
-	                    .deadline = mono_after(pushing->now, (dur_us){wait_ms * US_PER_MS})};
-	return rpc_begin(pushing->options.rpc, &call, asked, packer) == OK;
-}
 
 /* Batches -------------------------------------------------------------------------------------------------- */
 
@@ -323,74 +313,41 @@ static void take_answer(struct pushing *pushing, const msgpack_object *answer, s
 
 /* The long poll ------------------------------------------------------------------------------------------- */
 
-static void on_leases(struct asked *asked, const struct reply *reply)
+static void on_leases(struct poll *poll, const msgpack_object *answer)
 {
-	struct pushing *pushing = (struct pushing *)((char *)asked - offsetof(struct pushing, lease_poll));
+	struct pushing *pushing = (struct pushing *)((char *)poll - offsetof(struct pushing, poll));
 	size_t          tokens = 0;
-	pushing->is_polling = false;
-	if (reply->err) pushing->ask_at = mono_after(pushing->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
-	if (reply->err || !push_answer_check(reply->payload, pushing->asked_for, &tokens) ||
-	    pushing->is_stopping)
-		return;
-	const msgpack_object *answer = reply->payload->via.array.ptr;
-	pushing->is_answered = answer[PUSH_AT_LEASES].via.array.size < pushing->asked_for;
-	take_answer(pushing, answer, tokens);
-}
-
-static void ask_for(struct pushing *pushing, uint32_t count, struct asked *asked)
-{
-	msgpack_packer packer;
-	if (!call_shard(pushing, MSG_WALLET_LEASE, LEASE_ASK_MS, asked, &packer)) return;
-	msgpack_pack_array(&packer, ARGS_WALLET_LEASE);
-	pack_int(&packer, (int64_t)pushing->options.instance);
-	msgpack_pack_uint32(&packer, count);
-	rpc_commit(pushing->options.rpc);
-	pushing->is_withdrawn = count == 0;
-	pushing->is_polling = true;
-}
-
-static void lease_poll(struct pushing *pushing)
-{
-	uint32_t places = pushing->options.places;
-	if (pushing->is_polling || pushing->now.v < pushing->ask_at.v || pushing->reports.in_hand >= places)
-		return;
-	uint32_t count = places - pushing->reports.in_hand;
-	if (count > PUSHES_PER_CALL_MAX) count = PUSHES_PER_CALL_MAX;
-	pushing->asked_for = count;
-	ask_for(pushing, count, &pushing->lease_poll);
+	if (!push_answer_check(answer, poll->asked_for, &tokens) || poll->is_stopping) return;
+	const msgpack_object *items = answer->via.array.ptr;
+	pushing->is_answered = items[PUSH_AT_LEASES].via.array.size < poll->asked_for;
+	take_answer(pushing, items, tokens);
 }
 
 dur_us pushing_turn(struct pushing *pushing, mono_us now)
 {
+	struct poll *poll = &pushing->poll;
+	uint32_t     places = pushing->options.places;
 	pushing->now = now;
-	if (pushing->is_answered) pushing->ask_at = mono_after(now, (dur_us){GATHER_MS * US_PER_MS});
+	if (pushing->is_answered) poll->ask_at = mono_after(now, (dur_us){GATHER_MS * US_PER_MS});
 	pushing->is_answered = false;
-	dur_us wait = push_reports_send(&pushing->reports, now, pushing->is_stopping);
-	if (!pushing->is_stopping)
-		lease_poll(pushing);
-	else if (pushing->is_polling && !pushing->is_withdrawn)
-		ask_for(pushing, 0, &pushing->withdrawal);
-	int64_t rest = mono_since(pushing->ask_at, now).v;
-	return !pushing->is_polling && rest > 0 && rest < wait.v ? (dur_us){rest} : wait;
+	dur_us   wait = push_reports_send(&pushing->reports, now, poll->is_stopping);
+	uint32_t in_hand = pushing->reports.in_hand;
+	poll_turn(poll, now, in_hand < places ? places - in_hand : 0);
+	int64_t rest = mono_since(poll->ask_at, now).v;
+	return !poll->is_waiting && rest > 0 && rest < wait.v ? (dur_us){rest} : wait;
 }
 
 /* Open, stop and close ------------------------------------------------------------------------------------- */
 
-/* The withdrawn poll gets its own answer. */
-static void on_withdrawn(struct asked *asked, const struct reply *reply)
-{
-	(void)asked, (void)reply;
-}
-
 void pushing_stop(struct pushing *pushing)
 {
-	pushing->is_stopping = true;
+	poll_stop(&pushing->poll);
 }
 
 bool pushing_is_idle(const struct pushing *pushing)
 {
 	return rpc_state(pushing->options.rpc) != RPC_UP ||
-	       (!pushing->is_polling && pushing->reports.in_hand == 0);
+	       (!pushing->poll.is_waiting && pushing->reports.in_hand == 0);
 }
 
 enum err pushing_open(struct pushing **out, const struct pushing_options *options)
@@ -398,8 +355,11 @@ enum err pushing_open(struct pushing **out, const struct pushing_options *option
 	struct pushing *pushing = *out = calloc(1, sizeof *pushing);
 	if (!pushing) return ERR_NO_MEMORY;
 	pushing->options = *options;
-	pushing->lease_poll.on_reply = on_leases;
-	pushing->withdrawal.on_reply = on_withdrawn;
+	pushing->poll = (struct poll){.rpc = options->rpc,
+	                              .message = MSG_WALLET_LEASE,
+	                              .instance = options->instance,
+	                              .count_max = PUSHES_PER_CALL_MAX,
+	                              .on_answer = on_leases};
 	if (!push_reports_open(&pushing->reports, options->rpc, options->places)) return OK;
 	pushing_close(out);
 	return ERR_NO_MEMORY;
