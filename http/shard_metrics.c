@@ -3,6 +3,7 @@
 
 #include "actors/rt/counts.h"
 #include "http/metrics.h"
+#include "schemas/delivery.h"
 #include "schemas/msgpack_look.h"
 #include "schemas/wallet/figures.h"
 

@@ -54,8 +54,9 @@ dur_us delivery_wait(unsigned attempts)
 	return (dur_us){attempts < DELIVERY_ATTEMPTS_MAX ? seconds[attempts] * US_PER_SEC : 0};
 }
 
+const char *const delivery_outcomes[DELIVERY_OUTCOMES] = {"pending", "delivered", "failed", "discarded"};
+
 const char *delivery_outcome_text(unsigned outcome)
 {
-	static const char *const texts[DELIVERY_OUTCOMES] = {"pending", "delivered", "failed", "discarded"};
-	return outcome < DELIVERY_OUTCOMES ? texts[outcome] : "unknown";
+	return outcome < DELIVERY_OUTCOMES ? delivery_outcomes[outcome] : "unknown";
 }

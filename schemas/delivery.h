@@ -51,4 +51,5 @@ enum delivery_outcome {
 	DELIVERY_DISCARDED,
 	DELIVERY_OUTCOMES
 };
-const char *delivery_outcome_text(unsigned outcome);
+extern const char *const delivery_outcomes[DELIVERY_OUTCOMES];
+const char              *delivery_outcome_text(unsigned outcome);

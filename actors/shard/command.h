@@ -7,6 +7,7 @@
 #include "schemas/address.h"
 #include "schemas/attempt.h"
 #include "schemas/cause.h"
+#include "schemas/delivery.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
@@ -26,6 +27,7 @@
 struct delivery_counters {
 	/* NONE: a success; the last: a status other than 2xx. */
 	atomic_uint_fast64_t attempts[ATTEMPT_ERRORS + 1];
+	atomic_uint_fast64_t ended[DELIVERY_OUTCOMES]; /* deliveries, by outcome */
 	struct histogram     first_attempt; /* from the event to the first attempt (scale_us) */
 };
 

@@ -3,7 +3,7 @@ import os
 import signal
 
 import pytest
-from deliveries import BALANCE, CREATED, advance, await_that, deliveries_of, hooked_shop, options, posts_to, until_failed_once
+from deliveries import BALANCE, CREATED, advance, await_that, deliveries_of, hooked_shop, options, posts_to, until, until_failed_once
 from harness import CliError
 from hooks import subscribe
 from metrics import look
@@ -74,6 +74,23 @@ def test_attempts_are_counted_by_outcome_and_failing_endpoints_named(ticking, re
     advance(ticking, 30)
     await_that(lambda: sum(attempts(ticking).values()) == 7, "three more attempts to be counted")
     assert look(ticking).sum("stampede_shard_first_attempt_seconds_count") == 4
+    shop.close()
+
+
+def test_ended_deliveries_are_counted_by_outcome(ticking, receiver):
+    shop = hooked_shop(ticking)
+    good, bad, gone = (subscribe(shop, receiver.url(path), [CREATED]) for path in ("/status/204", "/status/500", "/status/404"))
+    shop.create()
+    until(shop, good, outcome="delivered")
+    until_failed_once(shop, gone)
+    shop.client.delete(f"/v1/webhook-subscriptions/{gone['id']}").is_empty(204)
+    for number, seconds in enumerate((30, 300, 1800, 7200, 28800, 86400), 2):
+        until_failed_once(shop, bad, number - 1)
+        advance(ticking, seconds)
+    until(shop, bad, outcome="failed")
+    await_that(lambda: {outcome: look(ticking).sum("stampede_delivery_ended_total", outcome=outcome)
+                        for outcome in ("delivered", "failed", "discarded")} == {"delivered": 1, "failed": 1, "discarded": 1},
+               "each outcome to be counted")
     shop.close()
 
 

@@ -108,5 +108,7 @@ enum err ends_put(struct request *request, struct ends *ends, const struct deliv
 	if (end.ended.v < row->fact.v) end.ended = row->fact;
 	for (; of->old_count && !err; of->old_count--)
 		err = delivery_end_del(request->view, of->account, of->oldest++);
-	return err ? err : delivery_end_put(request->view, &end);
+	if (!err) err = delivery_end_put(request->view, &end);
+	if (!err) atomic_fetch_add_explicit(&request->counters->ended[outcome], 1, memory_order_relaxed);
+	return err;
 }

@@ -92,6 +92,13 @@ static void pack_ATTEMPTS(msgpack_packer *pk, const struct delivery_counters *co
 		pack_count(pk, attempt_outcome(i), atomic_load(&counters->attempts[i]));
 }
 
+static void pack_ENDED(msgpack_packer *pk, const struct delivery_counters *counters)
+{
+	msgpack_pack_map(pk, DELIVERY_OUTCOMES - DELIVERY_DELIVERED);
+	for (unsigned i = DELIVERY_DELIVERED; i < DELIVERY_OUTCOMES; i++)
+		pack_count(pk, delivery_outcome_text(i), atomic_load(&counters->ended[i]));
+}
+
 /* The credentials for wallets that end first. */
 static void pack_wallets(const struct request *request, msgpack_packer *pk, size_t status)
 {
@@ -191,6 +198,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	MEMBER_ALWAYS(journal_seq, INTEGER, atomic_load(&facts->journal_seq));
 	if ((err = backlog_pack(request->view, &backlog, pk, map))) return err;
 	MEMBER_ALWAYS(attempts, ATTEMPTS, &facts->deliveries);
+	MEMBER_ALWAYS(ended_deliveries, ENDED, &facts->deliveries);
 	MEMBER_ALWAYS(commands, INTEGER, atomic_load(&facts->commands));
 	MEMBER_ALWAYS(batches, INTEGER, atomic_load(&facts->batches));
 	MEMBER_ALWAYS(syncs, INTEGER, atomic_load(&facts->syncs));
