@@ -21,7 +21,7 @@ import places
 import pytest
 from disk import MIB, Disk, NotPermitted, run_quietly
 from harness import Service, wait_for
-from shop import Shop
+from shop import Shop, path_of
 
 SHARDS = 2
 DESCRIPTORS = 256
@@ -43,7 +43,9 @@ def everything(root):
 @pytest.fixture(scope="module")
 def origin():
     service = Service(shards=SHARDS).start()
-    Shop(service, ("balance",)).close()
+    service.shop = Shop(service, ("balance",))
+    service.made = service.shop.create()
+    service.shop.close()
     assert service.stop() == 0
     yield service
     assert service.close() == []
@@ -134,8 +136,19 @@ def test_a_port_that_is_free_in_a_moment(new_service):
 
 
 def test_an_unreadable_certificate(place, tmp_path):
-    command = with_options(place, "--tls-cert", tmp_path / "none.pem", "--tls-key", tmp_path / "none.key")
-    assert "none.pem" in refused(place, command)
+    bad = tmp_path / "bad.pem"
+    bad.write_text("no certificate")
+    for cert, key in ((tmp_path / "none.pem", tmp_path / "none.key"), (bad, bad)):
+        line = refused(place, with_options(place, "--tls-cert", cert, "--tls-key", key))
+        assert "--tls-cert" in line and cert.name in line
+
+
+def test_an_encrypted_key_is_refused_without_a_prompt(new_service, certificate, tmp_path):
+    cert, key = certificate
+    sealed = tmp_path / "sealed.pem"
+    subprocess.run(["openssl", "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", sealed], check=True)
+    service = new_service(start=False, shards=SHARDS, options=["--tls-cert", str(cert), "--tls-key", str(sealed)])
+    assert "--tls-key" in refused(service)
 
 
 @pytest.mark.parametrize("option", ["--config", "--tls-cert", "--egress-ca"])
@@ -352,10 +365,11 @@ def damages(data):
     return {
         "identity": lambda: places.flip(identity, 30),
         "version": lambda: identity.write_text(re.sub("^stampede-data=[0-9]+", "stampede-data=99", identity.read_text())),
+        "empty identity": lambda: identity.write_text(""),
+        "another text": lambda: identity.write_bytes(b"x" * 4096),
         "no key": lambda: (data / "master.key").unlink(),
         "another key": lambda: (data / "master.key").write_bytes(bytes(32)),
         "short key": lambda: os.truncate(data / "master.key", 31),
-        "no identity": identity.unlink,
     }
 
 
@@ -365,9 +379,25 @@ def test_a_damaged_directory(made, damage):
     refused(made)
 
 
+def test_a_lost_identity(made, origin):
+    """It is not replaced. With it the service has the same key as before."""
+    kept = (made.data / "identity").rename(made.home / "identity")
+    assert "identity" in refused(made)
+    kept.rename(made.data / "identity")
+    made.start()
+    with made.client(origin.shop.key) as client:
+        shown = client.get(path_of(origin.made["id"])).json
+    assert shown["download_url"].rsplit("/", 1)[1] == origin.made["download_url"].rsplit("/", 1)[1]
+    assert made.stop() == 0
+
+
 def test_a_missing_shard(made):
-    shutil.rmtree(made.data / "shards/1")
+    """It is not created empty."""
+    kept = (made.data / "shards/1").rename(made.home / "kept")
     assert "shard_missing" in refused(made, lines=None)
+    kept.rename(made.data / "shards/1")
+    made.start()
+    assert made.stop() == 0
 
 
 def test_a_shard_without_its_journal(made):
@@ -375,11 +405,12 @@ def test_a_shard_without_its_journal(made):
     assert "store_refused" in refused(made, lines=None)
 
 
-def test_a_foreign_file(new_service):
+@pytest.mark.parametrize("name", ["letter", "identity"])
+def test_a_foreign_file(new_service, name):
     service = new_service(start=False)
     service.data.mkdir()
-    (service.data / "letter").write_text("hello")
-    assert "letter" in refused(service)
+    (service.data / name).write_text("hello\n")
+    assert name in refused(service)
 
 
 def test_a_directory_that_cannot_be_created(new_service):
@@ -408,13 +439,18 @@ def test_a_restored_directory_can_start_after_a_refused_start(origin, new_servic
 
 
 def test_a_second_service(new_service):
+    """The first one serves on."""
     service = new_service(shards=1)
+    shop, processes = Shop(service, ("balance",)), service.status()["processes"]
     wait_for(lambda: len(list(service.data.rglob("*.seg"))) > 1 and not list(service.data.rglob("next.tmp")), 10,
              "the next segment of the journal")
     names = sorted(service.data.rglob("*"))
     done = service.run(*service.command()[1:], data=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1) and "locked" in done.stderr
     assert sorted(service.data.rglob("*")) == names and service.is_ready()
+    assert [one["pid"] for one in service.status()["processes"]] == [one["pid"] for one in processes]
+    assert shop.create()["status"] == "issued"
+    shop.close()
 
 
 def test_a_first_start_that_is_stopped_early(new_service):
