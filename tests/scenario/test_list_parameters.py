@@ -94,6 +94,7 @@ def test_several_faults_name_one_of_them(ten, service):
     refused(ten[0], "limit=0&offset=-1&sort_by=x", ("limit", "offset", "sort_by"))
     refused(ten[0], "status=issued&status=x&limit=5", "status")
     refused(ten[0], "status=x&status=issued", "status")
+    refused(ten[0], "status=issued&status=", "status")
 
 
 @pytest.mark.parametrize("prefix", ["created", "updated"])

@@ -1,4 +1,4 @@
-"""GET /v1/passes: newest first, limit and offset, the count headers, include_deleted."""
+"""GET /v1/passes: newest first, include_deleted, and what a change does to the list."""
 import json
 
 import pytest
@@ -37,14 +37,6 @@ def test_the_default_page_is_the_newest_25(long_list):
     assert (ids(page), total, more) == (live[::-1][:25], 60, True)
 
 
-@pytest.mark.parametrize("limit, offset", [(1, 0), (100, 0), (60, 0), (59, 0), (7, 20), (25, 35), (25, 36), (10, 59),
-                                           (10, 60), (100, 1000), (1, 9223372036854775807)])
-def test_pages(long_list, limit, offset):
-    shop, live, _ = long_list
-    page, total, more = shop.list(f"?limit={limit}&offset={offset}")
-    assert (ids(page), total, more) == (live[::-1][offset:offset + limit], 60, offset + limit < 60)
-
-
 def test_deleted_passes_with_include_deleted(long_list):
     shop, _, made = long_list
     page, total, more = shop.list("?include_deleted=true&limit=100")
@@ -53,26 +45,6 @@ def test_deleted_passes_with_include_deleted(long_list):
         assert ("deleted_at" in entry) == (entry["status"] == "deactivated")
     assert shop.list("?include_deleted=f")[1] == 60
     assert ids(shop.list("?include_deleted=1&limit=9&offset=20")[0]) == made[::-1][20:29]
-
-
-@pytest.mark.parametrize("query, field", [
-    ("limit=0", "limit"), ("limit=101", "limit"), ("limit=-1", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
-    ("limit=1.0", "limit"), ("limit=1e1", "limit"), ("limit=0x10", "limit"), ("limit=10%20", "limit"),
-    ("limit=99999999999999999999", "limit"), ("limit=5&limit=5", "limit"), ("limit", "limit"),
-    ("offset=-1", "offset"), ("offset=x", "offset"), ("offset=", "offset"), ("offset=1.5", "offset"),
-    ("offset=99999999999999999999", "offset"), ("offset=1&offset=2", "offset"),
-    ("include_deleted=yes", "include_deleted"), ("include_deleted=", "include_deleted"),
-    ("include_deleted=True", "include_deleted"), ("include_deleted=t&include_deleted=t", "include_deleted"),
-])
-def test_parameters_out_of_range(long_list, service, query, field):
-    shop = long_list[0]
-    shop.client.get("/v1/passes?" + query).is_error(400, "INVALID_INPUT", field)
-
-
-def test_a_percent_encoded_parameter(long_list):
-    shop, live, _ = long_list
-    assert ids(shop.list("?%6Cimit=%32")[0]) == live[::-1][:2]
-    assert ids(shop.list("?color=red&limit=2&x")[0]) == live[::-1][:2]
 
 
 def test_a_list_sees_every_acknowledged_change(shop):
@@ -110,10 +82,3 @@ def test_a_list_of_several_megabytes(shop):
     assert (total, more) == (40, False)
     assert page == made[::-1]
     assert len(json.dumps(page, ensure_ascii=False).encode()) > 4_000_000
-
-
-def test_accounts_list_their_own_passes(new_shop):
-    one, two = new_shop("balance"), new_shop("balance")
-    made = one.create()
-    assert two.list() == ([], 0, False)
-    assert one.list() == ([made], 1, False)
