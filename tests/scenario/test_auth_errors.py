@@ -33,35 +33,6 @@ def test_white_space_around_header_values_is_ignored(till, service, blanks):
     assert (answer.status, answer.headers["x-request-id"]) == (200, "mine")
 
 
-def test_damaged_keys_get_401(till, service):
-    key = till.key
-    other = "a" if key[-1] != "a" else "b"
-    for spoilt in (key[:-1], key + "a", key[:-1] + other, key.upper(), key.replace("sk_", "pk_"), key + " x",
-                   "sk_aaaaaaaaaaaaaaaa_" + key.split("_")[2]):
-        unauthenticated(till.client.get("/v1/passes", key=spoilt))
-    assert till.client.get("/v1/passes").status == 200
-
-
-def test_an_unknown_account_gets_the_same_answer_as_a_wrong_secret(till):
-    prefix, account, secret = till.key.split("_")
-    wrong = f"{prefix}_{account}_{secret[::-1]}"
-    nobody = f"{prefix}_{account[::-1]}_{secret}"
-    one, two = (unauthenticated(till.client.get("/v1/passes", key=key)) for key in (wrong, nobody))
-    assert {**one.json, "request_id": ""} == {**two.json, "request_id": ""}
-    vary = {"x-request-id", "date"}
-    assert {k: v for k, v in one.headers.items() if k not in vary} == \
-        {k: v for k, v in two.headers.items() if k not in vary}
-
-
-def test_every_route_needs_a_key(service):
-    with service.client() as client:
-        for method, path in [("GET", "/v1/passes"), ("POST", "/v1/passes"), ("GET", "/v1/passes/x"),
-                             ("PATCH", "/v1/passes/x"), ("DELETE", "/v1/passes/x"), ("POST", "/v1/passes/x/loyalty"),
-                             ("GET", FIELDS_PATH), ("GET", "/v1/nothing"), ("PUT", "/v1/passes"), ("GET", "/v1/"),
-                             ("GET", "/v1")]:
-            unauthenticated(client.request(method, path))
-
-
 def test_keys_are_made_listed_and_revoked(new_shop, service):
     shop = new_shop("balance")
     pass_id = shop.create()["id"]
@@ -91,16 +62,6 @@ def test_revoking_an_unknown_key_is_refused(new_shop, service):
             service.cli("key", "revoke", shop.account, key)
         assert refused.value.code == "RESOURCE_NOT_FOUND"
     assert other.list() == ([], 0, False)
-
-
-def test_a_key_reaches_its_own_account_only(new_shop):
-    one, two = new_shop("balance"), new_shop("balance")
-    made = one.create()
-    path = path_of(made["id"])
-    two.client.get(path).is_error(404, "RESOURCE_NOT_FOUND")
-    two.client.patch(path, {"hidden": {"a": 1}}).is_error(404, "RESOURCE_NOT_FOUND")
-    two.client.delete(path).is_error(404, "RESOURCE_NOT_FOUND")
-    assert one.get(made["id"]) == made
 
 
 # Suspension
@@ -155,53 +116,11 @@ def test_every_kind_of_answer_has_a_request_id(till):
 
 # Bodies
 
-BAD_JSON = [
-    "", " ", "{", "}", "[]", '"x"', "1", "null", "true", "{'pass_id':'x'}", '{"pass_id":"x",}', '{"pass_id":"x"} x',
-    '{"pass_id":"x"}{}', '{"pass_id":"x" /* c */}', '{"pass_id":"x"}//c', '{pass_id:"x"}', '{"pass_id":"a\nb"}',
-    '{"pass_id":"x","hidden":{"a":01}}', '{"pass_id":"x","hidden":{"a":+1}}', '{"pass_id":"x","hidden":{"a":.5}}',
-    '{"pass_id":"x","hidden":{"a":1.}}', '{"pass_id":"x","hidden":{"a":NaN}}', '{"pass_id":"x","hidden":{"a":1e}}',
-    '{"pass_id":"x","hidden":{"a":Infinity}}', '{"pass_id":"x","hidden":{"a":"\\x41"}}', "\ufeff{}",
-    '{"pass_id":"x","hidden":{"a":"\\u12g4"}}', '{"pass_id":"x","hidden":[1 2]}', '{"pass_id":"x":1}',
-    '{"pass_id":"x","pass_id":"y"}', '{"pass_id":"x","hidden":{"a":1,"a":2}}', '{"pass_id":"x","pass\\u005fid":"y"}',
-    '{"pass_id":"x","hidden":{"a":[{"b":1,"b":1}]}}',
-    '{"pass_id":"x","hidden":{"a":"\\ud800"}}', '{"pass_id":"x","hidden":{"a":"\\udc00x"}}',
-    '{"pass_id":"x","hidden":{"\\ud83d":1}}', '{"pass_id":"\\ud83d\\u0041"}',
-    b'{"pass_id":"\xff"}', b'{"pass_id":"x","hidden":{"a":"\xc0\x80"}}', b'{"pass_id":"x","hidden":{"\xe2\x82":1}}',
-    b'{"pass_id":"x","hidden":{"a":"\xed\xa0\x80"}}', b'{"pass_id":"x","hidden":{"a":"\xf5\x80\x80\x80"}}',
-    b'{"pass_id":"x"}\x00',
-]
-
-
-@pytest.mark.parametrize("text", BAD_JSON)
-def test_invalid_json_bodies(till, text):
-    till.client.post_raw("/v1/passes", text).is_error(400, "INVALID_REQUEST")
-
-
-def nested(depth):
-    """A creation whose containers nest `depth` levels deep, including the body itself."""
-    lists = depth - 2
-    return f'{{"pass_id":"{new_id()}","visible":{{"name":"A"}},"hidden":{{"a":{"[" * lists}{"]" * lists}}}}}'
-
-
-def test_nesting(till):
-    assert till.client.post_raw("/v1/passes", nested(32)).status == 201
-    for depth in (33, 34, 1000, 100_000):
-        till.client.post_raw("/v1/passes", nested(depth)).is_error(400, "INVALID_REQUEST")
-
-
 def test_white_space_and_escapes_in_json_are_accepted(till):
     pass_id = new_id()
     text = f'\r\n\t {{ "pass\\u005fid" :\n"{pass_id}" , "visible":{{"name":"\\u0041\\/\\ud83d\\ude00"}} }} \n'
     answer = till.client.post_raw("/v1/passes", text)
     assert answer.status == 201 and answer.json["visible"]["name"] == "A/\U0001f600"
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "application/jsonx", "application/x-www-form-urlencoded", "json", "",
-                                  None, "application/json-patch+json", "text/json"])
-def test_other_content_types(till, kind):
-    headers = {} if kind is None else {"Content-Type": kind}
-    answer = till.client.request("POST", "/v1/passes", body=b'{"pass_id":"x"}', headers=headers)
-    answer.is_error(415, "UNSUPPORTED_MEDIA_TYPE")
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON",

@@ -318,6 +318,7 @@ def bad_keys(everyone, service):
         "too short": mine.key[:-1], "too long": mine.key + "a", "upper case": mine.key.upper(),
         "another prefix": mine.key.replace("sk_", "pk_"), "no prefix": mine.key[3:], "its account": mine.account,
         "letters that are none": mine.key[:-1] + "1", "a word": "x", "empty": " ", "two": f"{mine.key} {mine.key}",
+        "a word after it": mine.key + " x",
         "very long": "sk_" + "a" * 4000, "a comma": mine.key + ",",
     }
 
