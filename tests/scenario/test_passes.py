@@ -101,41 +101,6 @@ def test_valid_pass_ids(till, pass_id):
     till.delete(pass_id)
 
 
-@pytest.mark.parametrize("pass_id", ["", ".", "..", "a" * 201, "é" * 101, "a\0b", "a\nb", "\x1f", "\x7f"])
-def test_invalid_pass_ids(till, pass_id):
-    till.client.post("/v1/passes", body_for(pass_id=pass_id)).is_error(400, "INVALID_INPUT", "pass_id")
-
-
-@pytest.mark.parametrize("path", ["a" * 201, "%00", "%0A", "%FF", "a%C3", "%7F", "%ED%A0%80"])
-def test_an_invalid_id_in_a_path_is_404(till, path):
-    till.client.get(f"/v1/passes/{path}").is_error(404, "RESOURCE_NOT_FOUND")
-    till.client.delete(f"/v1/passes/{path}").is_error(404, "RESOURCE_NOT_FOUND")
-    till.client.patch(f"/v1/passes/{path}", {}).is_error(404, "RESOURCE_NOT_FOUND")
-    till.client.post(f"/v1/passes/{path}/loyalty", {"balance_to_add": 1}).is_error(404, "RESOURCE_NOT_FOUND")
-
-
-@pytest.mark.parametrize("path", [".", "..", "%2E", "%2e%2e"])
-def test_dots_in_a_path_name_no_pass(till, path):
-    assert till.client.get(f"/v1/passes/{path}").status == 404
-
-
-@pytest.mark.parametrize("field, value", [
-    ("pass_id", 5), ("pass_id", None), ("pass_id", ["x"]), ("pass_id", True),
-    ("pass_template_id", 1), ("pass_template_id", {}),
-    ("visible", []), ("visible", "x"), ("visible", 1),
-    ("hidden", []), ("hidden", "x"), ("hidden", False),
-    ("appearance", []), ("appearance", "red"), ("appearance", 3),
-    ("balance", 1), ("status", "issued"), ("colour", "red"), ("id", "x"),
-])
-def test_a_body_field_of_the_wrong_type_or_unknown(till, field, value):
-    body = {**body_for(), field: value}
-    till.client.post("/v1/passes", body).is_error(400, "INVALID_INPUT", field)
-
-
-def test_a_missing_pass_id(till):
-    till.client.post("/v1/passes", {"visible": {"name": "A"}}).is_error(400, "INVALID_INPUT", "pass_id")
-
-
 def test_null_for_an_optional_field_is_its_omission(till):
     made = till.create(pass_template_id=None, hidden=None, appearance=None)
     assert (made["hidden"], made["appearance"]) == ({}, None)
@@ -342,17 +307,6 @@ def test_an_edit_that_changes_nothing_leaves_updated_at(till, change):
 def test_an_edit_may_have_no_body(till):
     made = till.create()
     till.client.patch(path_of(made["id"])).is_empty(204)
-    assert till.get(made["id"]) == made
-
-
-@pytest.mark.parametrize("field, value", [
-    ("visible", []), ("visible", "x"), ("hidden", 1), ("hidden", []), ("appearance", []), ("appearance", "x"),
-    ("pass_id", "y"), ("balance", 5), ("status", "active"), ("initial_platform", "ios"), ("pass_template_id", "x"),
-])
-def test_an_edit_with_an_invalid_or_unknown_field(till, field, value):
-    made = till.create()
-    body = {"hidden": {"a": 1}, field: value}
-    till.client.patch(path_of(made["id"]), body).is_error(400, "INVALID_INPUT", field)
     assert till.get(made["id"]) == made
 
 

@@ -129,19 +129,6 @@ def test_passes_can_be_edited_after_any_template_change(new_shop):
 
 
 @pytest.mark.parametrize("changes", [
-    {"loyalty_type": "stamps"}, {"qr": False}, {"name_field": None},
-    {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]},
-    {"loyalty_type": "none", "fields": FIELDS},
-])
-def test_properties_that_cannot_change(new_shop, changes):
-    shop = new_shop("balance")
-    file = template_file(**{"pass_template_id": shop.templates["balance"], **changes})
-    refused(shop, file)
-    assert shop.client.get(PATH).json["loyalty_type"] == "balance"
-    assert shop.create()["qr_value"]
-
-
-@pytest.mark.parametrize("changes", [
     {"name": None}, {"name": 5}, {"loyalty_type": None}, {"loyalty_type": "points"}, {"fields": None},
     {"fields": FIELDS}, {"fields": [*FIELDS, COUNTER, {**COUNTER, "key": "more"}]},
     {"fields": [*FIELDS, FIELDS[0], COUNTER]}, {"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]},
