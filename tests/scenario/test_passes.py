@@ -304,12 +304,6 @@ def test_an_edit_that_changes_nothing_leaves_updated_at(till, change):
     assert till.get(made["id"]) == made
 
 
-def test_an_edit_may_have_no_body(till):
-    made = till.create()
-    till.client.patch(path_of(made["id"])).is_empty(204)
-    assert till.get(made["id"]) == made
-
-
 # Conflicts, deletion, re-creation
 
 def test_an_id_is_taken_by_a_live_pass(till):

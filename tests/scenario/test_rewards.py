@@ -285,14 +285,18 @@ def test_a_deleted_reward_is_404_and_its_slug_is_free(shop):
     assert again["created_at"] > made["created_at"] and rewards_of(shop) == [again]
 
 
-def test_a_reward_named_by_a_rule_cannot_be_archived_or_deleted(shop):
+@pytest.mark.parametrize("functions", [(), ("--rewards",)])
+def test_a_reward_named_by_a_rule_cannot_be_archived_or_deleted(new_shop, functions):
     """Active and inactive rules block it until they name it no longer. Edits are always allowed."""
+    shop = new_shop("balance", functions=functions)
     offer(shop, **FULL)
     offer(shop, slug="latt")
     rules = [put_rule(shop, "pass.created", assign("latte"), active=active) for active in (True, False)]
     for rule in rules:
+        before = reward(shop, "latte")
         shop.client.post(reward_path("latte", "/archive")).is_error(*CONFLICT)
         shop.client.delete(reward_path("latte")).is_error(*CONFLICT)
+        assert reward(shop, "latte") == before
         assert edit(shop, "latte")["status"] == "active"
         delete_rule(shop, rule)
     archive(shop, "latte")
@@ -300,7 +304,10 @@ def test_a_reward_named_by_a_rule_cannot_be_archived_or_deleted(shop):
     shop.client.delete(reward_path("latte")).is_error(*CONFLICT)
     assert restore(shop, "latte")["status"] == "active"
     shop.client.delete(reward_path("latt")).is_empty(204)
-    delete_rule(shop, again)
+    put_rule(shop, "pass.created", assign("latte"), id=again, active=False)
+    shop.client.post(reward_path("latte", "/archive")).is_error(*CONFLICT)
+    put_rule(shop, "pass.created", assign("other"), id=again)
+    archive(shop, "latte")
     shop.client.delete(reward_path("latte")).is_empty(204)
 
 

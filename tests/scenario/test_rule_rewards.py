@@ -1,8 +1,8 @@
-"""Activation rules that assign rewards: when they assign, when they skip, and how they protect a reward from deletion."""
+"""Activation rules that assign rewards: when they assign, and when they skip."""
 import pytest
 from history import deltas_of
-from rewards import archive, offer, reward, reward_path
-from rules import add, assign, delete_rule, put_rule, tell
+from rewards import archive, offer, reward_path
+from rules import add, assign, put_rule, tell
 from scans import scan
 from shop import Shop, path_of, template_file
 
@@ -161,24 +161,6 @@ def test_once_per_pass_is_not_used_up_by_a_skipped_assignment(shop):
     for _ in range(3):
         scan(shop, pass_id)
     assert slugs(shop, pass_id) == ["late"]
-
-
-def test_a_reward_named_by_a_rule_cannot_be_archived(shop):
-    """By active and inactive rules, as long as the rule exists."""
-    offer(shop, slug="named")
-    rule = put_rule(shop, "pass.created", assign("named"))
-    paths = [("POST", reward_path("named", "/archive")), ("DELETE", reward_path("named"))]
-    for active in (True, False):
-        put_rule(shop, "pass.created", assign("named"), id=rule, active=active)
-        for method, path in paths:
-            shop.client.request(method, path).is_error(409, "RESOURCE_CONFLICT")
-    assert reward(shop, "named")["status"] == "active"
-    put_rule(shop, "pass.created", assign("other"), id=rule)
-    archive(shop, "named")
-    put_rule(shop, "pass.created", assign("named"), id=rule)
-    shop.client.delete(reward_path("named")).is_error(409, "RESOURCE_CONFLICT")
-    delete_rule(shop, rule)
-    shop.client.delete(reward_path("named")).is_empty(204)
 
 
 def test_a_failed_scan_assigns_nothing(shop):
