@@ -52,56 +52,11 @@ Test(guard, returns_method_target_and_key)
 	}
 }
 
-Test(guard, every_ambiguous_form_is_refused)
+Test(guard, an_incomplete_head_is_no_head)
 {
-	static const char *const heads[] = {
-	    "GET / HTTP/1.1\nHost: x\n\n",
-	    GET "Host: x\n\r\n",
-	    GET "Host: x\r\n\n",
-	    "\n" GET "Host: x\r\n\r\n",
-	    "\r\n\r\n" GET "Host: x\r\n\r\n",
-	    GET "Host: x\r\nA: b\r\n c: d\r\n\r\n",
-	    GET "Host: x\r\nA: b\r\n\tc: d\r\n\r\n",
-	    GET " Host: x\r\n\r\n",
-	    GET "Host: x\r\nA: b\rc\r\n\r\n",
-	    GET "Host: x\r\nA b\r\n\r\n",
-	    GET "Host: x\r\n: b\r\n\r\n",
-	    GET "Host: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
-	    GET "Host: x\r\ncontent-length: 0\r\nCONTENT-LENGTH: 5\r\n\r\n",
-	    GET "Host: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-	    GET "Host: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
-	    "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-	    GET "\r\n",
-	    GET "Host: x\r\nHost: x\r\n\r\n",
-	    "GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
-	    "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "GET /  HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
-	    " / HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "GET / HTTP/1.7\r\nHost: x\r\n\r\n",
-	    "GET / HTTP/2.0\r\nHost: x\r\n\r\n",
-	    "GET / http/1.1\r\nHost: x\r\n\r\n",
-	    "GET /\r\n\r\n",
-	    "GET /a\x01 HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "GET /a\x7f HTTP/1.1\r\nHost: x\r\n\r\n",
-	    GET "Host: a b\r\n\r\n",
-	    GET "Host: a,b\r\n\r\n",
-	    GET "Host: x\r\nA\tb: c\r\n\r\n",
-	    GET "Host: x\r\nA: b\x0b\r\n\r\n",
-	    GET "Host: x\r\nContent-Length: +5\r\n\r\n",
-	    GET "Host: x\r\nContent-Length:\r\n\r\n",
-	    GET "Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-	    GET "Host: x\r\nExpect: 200-ok\r\n\r\n",
-	    "G(T / HTTP/1.1\r\nHost: x\r\n\r\n",
-	    "",
-	    "\r\n",
-	    GET "Host: x\r\n",
-	};
+	static const char *const heads[] = {"", "\r\n", GET "Host: x\r\n"};
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		cr_expect_eq(guard_head(span_str(heads[i])), ERR_INVALID_REQUEST, "row %zu: %s", i, heads[i]);
-	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
 }
 
 /* Invalid forms, each with its cause and a word of its message; `size` 0: the length of the text. */
@@ -113,9 +68,12 @@ static const struct {
 } causes[] = {
     {"GET / HTTP/1.1\nHost: x\n\n", 0, CAUSE_HEAD_FEED, "offset 14"},
     {GET "Host: x\r\nA: b\n\r\n", 0, CAUSE_HEAD_FEED, "line feed"},
+    {GET "Host: x\r\n\n", 0, CAUSE_HEAD_FEED, "line feed"},
+    {"\n" GET "Host: x\r\n\r\n", 0, CAUSE_HEAD_FEED, "offset 0"},
     {GET "Host: x\r\nA: b\rc\r\n\r\n", 0, CAUSE_HEAD_RETURN, "carriage return"},
     {GET "Host: x\r\r\n", 0, CAUSE_HEAD_RETURN, "line feed"},
     {GET "A: \0\r\n", sizeof GET "A: \0\r\n" - 1, CAUSE_HEAD_CONTROL, "byte 0,"},
+    {"GET /\0 HTTP/1.1\r\n", sizeof "GET /\0 HTTP/1.1\r\n" - 1, CAUSE_HEAD_CONTROL, "byte 0, at offset 5"},
     {"GET /a\x7f HTTP/1.1\r\n", 0, CAUSE_HEAD_CONTROL, "byte 127, at offset 6"},
     {"GET \x16 HTTP/1.1\r\n", 0, CAUSE_HEAD_CONTROL, "byte 22, at offset 4"},
     {"\x16\x03\x01", 0, CAUSE_HEAD_TLS, "http://"},
@@ -134,6 +92,7 @@ static const struct {
     {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG", 0, CAUSE_LINE_METHOD, "1 to 32"},
     {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\r\n", 0, CAUSE_LINE_METHOD, "1 to 32"},
     {"PRI * HTTP/2.0\r\n", 0, CAUSE_LINE_VERSION, "HTTP/1.1 or HTTP/1.0"},
+    {"GET / HTTP/1.7\r\n", 0, CAUSE_LINE_VERSION, "HTTP/1.1"},
     {"GET / http/1.1\r\n", 0, CAUSE_LINE_VERSION, "HTTP/1.1"},
     {"OPTIONS * HTTP/1.1\r\n", 0, CAUSE_TARGET_FORM, "begins with /"},
     {"GET v1/passes HTTP/1.1\r\n", 0, CAUSE_TARGET_FORM, "URL"},
@@ -152,13 +111,17 @@ static const struct {
     {GET "X\xc3\xa9: z\r\n", 0, CAUSE_FIELD_NAME, "`X\xc3\xa9`"},
     {GET "\r\n", 0, CAUSE_HOST_MISSING, "Host is missing"},
     {GET "Host: x\r\nHost: x\r\n\r\n", 0, CAUSE_HOST_TWICE, "Host is given more than once"},
+    {"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 0, CAUSE_HOST_TWICE, "more than once"},
     {GET "Host: a b\r\n", 0, CAUSE_HOST_FORM, "Host must be one"},
+    {GET "Host: a,b\r\n", 0, CAUSE_HOST_FORM, "Host must be one"},
     {GET "Content-Length: +5\r\n", 0, CAUSE_LENGTH_FORM, "Content-Length must be a number"},
     {GET "Content-Length:\r\n", 0, CAUSE_LENGTH_FORM, "digits"},
     {GET "Content-Length: 5, 5\r\n", 0, CAUSE_LENGTH_FORM, "nothing else"},
     {GET "Content-Length: 00000000000000000005\r\n", 0, CAUSE_LENGTH_FORM, "1 to 19 digits"},
     {GET "Host: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 0, CAUSE_LENGTH_TWICE,
      "Content-Length is given more than once"},
+    {GET "Host: x\r\ncontent-length: 0\r\nCONTENT-LENGTH: 5\r\n\r\n", 0, CAUSE_LENGTH_TWICE,
+     "more than once"},
     {GET "Host: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 0, CAUSE_LENGTH_CODED,
      "both Content-Length and Transfer-Encoding"},
     {GET "Host: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 0, CAUSE_CODING_TWICE,
