@@ -1,5 +1,5 @@
-/* Rows of cards, readers and subscriptions: each key and value of their tables byte for byte, in the order of
- * keys. These bytes are on disks and in journals, so code changes must not change them. */
+/* Rows of cards, readers, subscriptions, images and wallets: each key and value of their tables byte for byte,
+ * in the order of keys. These bytes are on disks and in journals, so code changes must not change them. */
 #include "tests/unit/support.h"
 
 #include "store/card.h"

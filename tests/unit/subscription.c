@@ -93,19 +93,6 @@ Test(subscription, rows_are_listed_in_order_and_by_account)
 	cr_expect_eq(subscription_next(s.view, (struct account_id){{'z'}}, &got), ERR_NOT_FOUND);
 }
 
-/* The format, byte for byte. */
-Test(subscription, rows_are_as_they_are_described)
-{
-	uint8_t             value[SUBSCRIPTION_BYTES_MAX];
-	struct subscription row = some(1);
-	row.url = span_str("u");
-	cr_assert_eq(subscription_write(&row, value), 86);
-	static const uint8_t head[] = {1, 1, 0xe9, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0};
-	cr_expect_arr_eq(value, head, sizeof head);
-	cr_expect_arr_eq(value + 22, row.secret, 60);
-	cr_expect(value[82] == 2 && value[83] == 2 && value[84] == 0 && value[85] == 'u');
-}
-
 Test(subscription, invalid_rows_are_damage)
 {
 	static const struct {
