@@ -161,7 +161,8 @@ def test_files_that_cannot_be_read(shop, service, tmp_path):
     folder.mkdir()
     for path, *words in [(tmp_path / "none.json", "none.json cannot be opened", "No such file"),
                          (folder, "folder.json cannot be read", "directory"), (large, "large.json is larger than 4194304 bytes")]:
-        says(refused(shop, "rule", "put", shop.account, path), "INVALID_REQUEST", None, words)
+        for noun in ("template", "rule"):
+            says(refused(shop, noun, "put", shop.account, path), "INVALID_REQUEST", None, words)
 
 
 def test_a_refusal_names_the_option_that_was_typed(shop, service, tmp_path):

@@ -69,15 +69,6 @@ def test_a_deactivated_pass_is_not_hidden(shop):
     assert [entry["id"] for entry in shop.list()[0]] == [pass_id]
 
 
-def test_events_of_an_unknown_pass(till):
-    made = till.create()
-    till.delete(made["id"])
-    for pass_id in ("nobody", made["id"]):
-        with pytest.raises(CliError) as refused:
-            till.event(pass_id, "installed")
-        assert refused.value.code == "RESOURCE_NOT_FOUND"
-
-
 def test_history_has_every_change_in_order(till):
     pass_id = till.create()["id"]
     till.add(pass_id, 10)
@@ -103,9 +94,3 @@ def test_a_new_pass_has_its_own_history(till):
     till.delete(pass_id)
     till.create(pass_id)
     assert deltas_of(till.history(pass_id)) == []
-
-
-def test_history_of_an_unknown_pass(till):
-    with pytest.raises(CliError) as refused:
-        till.history("nobody")
-    assert refused.value.code == "RESOURCE_NOT_FOUND"

@@ -14,6 +14,7 @@ ALLOWED = {
     "/v1/passes/x": {"GET", "PATCH", "DELETE"},
     "/v1/passes/x/loyalty": {"POST"},
     "/v1/pass-templates/accepted-fields": {"GET"},
+    "/v1/rewards/x": {"GET", "PUT", "DELETE"},
 }
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FROB"]
 

@@ -97,12 +97,6 @@ def test_a_minimum_balance(new_shop):
     assert shop.get(pass_id)["balance"] == -10
 
 
-def test_without_a_minimum_it_goes_below_zero(till):
-    pass_id = till.create()["id"]
-    till.add(pass_id, -5)
-    assert till.get(pass_id)["balance"] == -5
-
-
 def test_states_that_accept_deltas(till):
     pass_id = till.create()["id"]
     for event in ("installed", "uninstalled"):

@@ -437,7 +437,9 @@ def test_a_template_that_is_unknown(shop, service):
 
 # The operator's files
 
-FILES = [(b"", "is empty"), (b"{'name':1}", "double quotes"), (b'{"name":1,}', "comma"), (b"[]", "is an array"),
+FILES = [(b"", "is empty"), (b"{", "truncated"), (b"null", "is null"), (b'{"name":"a","name":"b"}', "`name` twice"),
+         (b'{"name":"a","fields":{"a":1,"a":2}}', "`a` twice"), (b"{'name':1}", "double quotes"), (b'{"name":1,}', "comma"),
+         (b"[]", "is an array"),
          ('{"name":"é"}'.encode("latin-1"), "not UTF-8"), ('{"name":1}'.encode("utf-16"), "UTF-16")]
 
 

@@ -215,19 +215,6 @@ def test_an_edit_accepts_the_reward_as_it_was_returned(shop):
     assert reward(shop, "latte")["version"] == 3
 
 
-def test_an_edit_requires_all_required_fields(till):
-    made = offer(till, slug=new_slug())
-    for missing in ("name", "kind", "expiration"):
-        put(till, made["slug"], terms(**{missing: None})).is_error(*BAD, missing)
-        till.client.post(REWARDS, terms(**{missing: None})).is_error(*BAD, missing)
-        till.client.post(reward_path(made["slug"], "/restore"), terms(**{missing: None})).is_error(*BAD, missing)
-    put(till, made["slug"], {}).is_error(*BAD, "name")
-    put(till, made["slug"], None).is_error(400, "INVALID_REQUEST")
-    till.client.post(REWARDS).is_error(400, "INVALID_REQUEST")
-    till.client.request("PATCH", reward_path(made["slug"]), terms()).is_error(405, "METHOD_NOT_ALLOWED")
-    till.client.delete(reward_path(made["slug"])).is_empty(204)
-
-
 # Archiving and restoration
 
 def test_archived_and_restored(shop):

@@ -129,13 +129,10 @@ def test_passes_can_be_edited_after_any_template_change(new_shop):
 
 
 @pytest.mark.parametrize("changes", [
-    {"name": None}, {"name": 5}, {"loyalty_type": None}, {"loyalty_type": "points"}, {"fields": None},
-    {"fields": FIELDS}, {"fields": [*FIELDS, COUNTER, {**COUNTER, "key": "more"}]},
-    {"fields": [*FIELDS, FIELDS[0], COUNTER]}, {"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]},
+    {"name": None}, {"name": 5}, {"loyalty_type": None}, {"loyalty_type": "points"},
     {"fields": [{"label": "No key", "type": "text"}, COUNTER]}, {"fields": {}}, {"fields": ["name", COUNTER]},
-    {"name_field": "nobody"}, {"qr": "yes"}, {"min_balance": "low"}, {"min_balance": 1.5}, {"colour": "red"},
+    {"qr": "yes"}, {"min_balance": "low"}, {"min_balance": 1.5},
     {"appearance": {"background_color": "red"}}, {"appearance": {"font": "x"}},
-    {"loyalty_type": "none", "fields": [*FIELDS, COUNTER]},
     {"fields": [{**FIELDS[0], "max_length": -1}, COUNTER]}, {"fields": [{**FIELDS[0], "required": "yes"}, COUNTER]},
 ])
 def test_invalid_template_files(till, changes):
@@ -158,6 +155,7 @@ def test_invalid_template_files(till, changes):
 def test_the_error_names_the_invalid_property(till, changes, field, says):
     got = refusal(till, template_file(**changes))
     assert got.field == field and says in got.message, got
+    assert got.code == "INVALID_INPUT" or field == "pass_template_id"
 
 
 def test_the_first_template_stays_the_first_when_replaced(new_shop):
@@ -170,15 +168,6 @@ def test_a_template_of_another_account_is_not_replaced(new_shop):
     shop, other = new_shop("balance"), new_shop("balance")
     refused(shop, template_file(pass_template_id=other.templates["balance"], name="Stolen"))
     assert other.client.get(PATH).json["name"] == "Card balance"
-
-
-def test_a_file_that_is_invalid_json(till, service, tmp_path):
-    for text in ("", "{", "[]", '{"name":"a","name":"b"}', "null"):
-        done = service.run("template", "put", till.account, "-", stdin=text)
-        assert (done.returncode, done.stdout) == (1, ""), done
-        assert json.loads(done.stderr)["code"] in ("INVALID_REQUEST", "INVALID_INPUT")
-    done = service.run("template", "put", till.account, tmp_path / "missing.json")
-    assert done.returncode == 1 and json.loads(done.stderr)["code"]
 
 
 def test_templates_of_an_unknown_account(service):
