@@ -194,7 +194,7 @@ MISSING = {
     "all-in-the-shard": (empty_directory("shards", "0"), "no journal"),
     "journal": (remove_directory("shards", "0", "journal"), "no journal"),
     "all-in-the-journal": (empty_directory("shards", "0", "journal"), "no journal"),
-    "first-segment": (remove_segment(0), "first segment"),
+    "first-segment": (remove_segment(0), "first segments are missing"),
     "middle-segment": (remove_segment(1), "segment is missing"),
     "last-segment": (remove_segment(-1), "segment is missing"),
     "last-two-segments": (remove_last_segments, "journal"),

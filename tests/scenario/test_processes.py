@@ -1,4 +1,4 @@
-"""The processes: readiness, clean shutdown, deaths and restarts, journals that are refused, and the configuration."""
+"""The processes: readiness, clean shutdown, deaths and restarts, a journal that is refused, and the configuration."""
 import fcntl
 import os
 import signal
@@ -262,7 +262,7 @@ def test_children_end_with_a_killed_supervisor_and_a_new_one_starts(new_service)
     shop.close()
 
 
-# Refused journals
+# A refused journal
 
 def last_record(shard):
     """(file, offset) of the last non-empty 4 KiB block of a shard's journal."""
@@ -356,15 +356,3 @@ def test_a_public_url(new_service, url):
     shop = Shop(service, ("balance",))
     assert shop.create()["download_url"].startswith("https://passes.example/p/")
     shop.close()
-
-
-def test_a_journal_without_its_beginning_is_refused(new_service):
-    service = new_service(shards=1)
-    Shop(service, ("balance",)).close()
-    assert service.stop() == 0
-    service.start()
-    assert service.stop() == 0
-    (service.data / "shards/0/journal/00000000000000000001.seg").unlink()
-    done = service.run(*service.command()[1:], data=False)
-    assert (done.returncode, done.stdout) == (1, ""), done
-    assert "the journal's first segments are missing" in done.stderr
