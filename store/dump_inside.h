@@ -29,6 +29,5 @@ typedef bool dump_value_fn(struct buffer *out, struct span key, struct span valu
 /* The end of a dump that has shown damage in `lines` lines: ERR_DAMAGED if there is any, and the sentence about it. */
 must_check enum err dump_end(const struct dump_to *to, uint64_t lines);
 
-/* The u32 and the u64 behind the account in a key; 0 when it is shorter. */
+/* The u32 behind the account in a key; 0 when it is shorter. */
 uint32_t dump_u32_of(struct span key);
-uint64_t dump_u64_of(struct span key);

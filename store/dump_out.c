@@ -157,8 +157,3 @@ uint32_t dump_u32_of(struct span key)
 {
 	return key.size < sizeof(struct account_id) + 4 ? 0 : get_be32(key.at + sizeof(struct account_id));
 }
-
-uint64_t dump_u64_of(struct span key)
-{
-	return key.size < sizeof(struct account_id) + 8 ? 0 : get_be64(key.at + sizeof(struct account_id));
-}

@@ -140,13 +140,6 @@ static enum err take_row(struct row_key begin, const struct view_row *found, str
 	return registration_read(rest_of(found->key), found->value, row);
 }
 
-static enum err take_first(struct view *view, struct row_key begin, struct registration *row)
-{
-	struct view_row found;
-	enum err        err = view_from(view, TABLE_REGISTRATION, key_span(&begin), &found);
-	return err ? err : take_row(begin, &found, row);
-}
-
 static enum err take_next(struct view *view, struct row_key begin, struct registration *row)
 {
 	struct view_row found;
@@ -156,17 +149,15 @@ static enum err take_next(struct view *view, struct row_key begin, struct regist
 
 enum err registration_first(struct view *view, struct account_id account, struct registration *row)
 {
-	return take_first(view, key_u32(account, row->pass_number), row);
+	struct row_key  begin = key_u32(account, row->pass_number);
+	struct view_row found;
+	enum err        err = view_from(view, TABLE_REGISTRATION, key_span(&begin), &found);
+	return err ? err : take_row(begin, &found, row);
 }
 
 enum err registration_next(struct view *view, struct account_id account, struct registration *row)
 {
 	return take_next(view, key_u32(account, row->pass_number), row);
-}
-
-enum err registration_account_first(struct view *view, struct account_id account, struct registration *row)
-{
-	return take_first(view, key_account(account), row);
 }
 
 enum err registration_from(struct view *view, struct account_id account, struct registration *row)

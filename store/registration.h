@@ -39,10 +39,7 @@ must_check enum err registration_first(struct view *view, struct account_id acco
                                        struct registration *row);
 must_check enum err registration_next(struct view *view, struct account_id account, struct registration *row);
 
-/* The first registration of the account, by passes; the first of row->pass_number or of a later pass; the one after that found
- * last. Likewise. */
-must_check enum err registration_account_first(struct view *view, struct account_id account,
-                                               struct registration *row);
+/* The account's first registration of row->pass_number or of a later pass; the one after that found last. Likewise. */
 must_check enum err registration_from(struct view *view, struct account_id account, struct registration *row);
 must_check enum err registration_account_next(struct view *view, struct account_id account,
                                               struct registration *row);
