@@ -7,3 +7,6 @@ enum pass_status {
 #undef S
 	PASS_STATUSES
 };
+
+/* The state as the interface prints it; "unknown" for a number that is none. */
+const char *pass_status_text(unsigned status);

@@ -18,16 +18,6 @@
 
 #include <stdio.h>
 
-static const char *status_word(unsigned status)
-{
-	static const char *const words[] = {
-#define S(name, text) [PASS_##name] = text,
-#include "schemas/states.def"
-#undef S
-	};
-	return status < PASS_STATUSES ? words[status] : "unknown";
-}
-
 static const char *verdict_word(unsigned verdict)
 {
 	static const char *const words[] = {
@@ -41,7 +31,7 @@ static const char *verdict_word(unsigned verdict)
 static void count_of(struct buffer *out, unsigned status, uint32_t count)
 {
 	if (status < PASS_STATUSES || count)
-		dump_count(out, status == HOT_COUNT_DELETED ? "deleted" : status_word(status), count);
+		dump_count(out, status == HOT_COUNT_DELETED ? "deleted" : pass_status_text(status), count);
 }
 
 bool dump_nothing(struct buffer *out, struct span key, struct span value)
@@ -98,7 +88,7 @@ static void show_hot(struct buffer *out, uint32_t number, const struct hot *pass
 	dump_item(out);
 	buffer_byte(out, '{');
 	dump_count(out, "pass", number);
-	dump_word(out, "status", status_word(pass->status));
+	dump_word(out, "status", pass_status_text(pass->status));
 	dump_flag(out, "deleted", pass->flags & HOT_DELETED);
 	dump_flag(out, "reinstall_blocked", pass->flags & HOT_REINSTALL_BLOCKED);
 	dump_flag(out, "by_wallet", pass->flags & HOT_BY_WALLET);
@@ -134,7 +124,7 @@ bool dump_ledger(struct buffer *out, struct span key, struct span value)
 	if (ledger_row_read(value, &row)) return false;
 	dump_count(out, "pass", row.number);
 	dump_word(out, "what", ledger_what_text(row.what));
-	dump_word(out, "status", status_word(row.status));
+	dump_word(out, "status", pass_status_text(row.status));
 	dump_count(out, "flags", row.flags);
 	dump_time(out, "at", row.at);
 	dump_count(out, "previous", row.previous);

@@ -7,16 +7,6 @@
 #include "store/keys.h"
 #include "store/tally.h"
 
-const char *pass_status_text(unsigned status)
-{
-	static const char *const texts[PASS_STATUSES] = {
-#define S(name, text) text,
-#include "schemas/states.def"
-#undef S
-	};
-	return status < PASS_STATUSES ? texts[status] : "unknown";
-}
-
 enum err pass_number(struct request *request, struct span pass_id, uint32_t *number)
 {
 	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;

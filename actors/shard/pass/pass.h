@@ -10,8 +10,6 @@
 
 _Static_assert((int)PASS_STATUSES == (int)HOT_COUNT_DELETED, "a hot row counts passes by status");
 
-const char *pass_status_text(unsigned status);
-
 /* The number of the newest pass with this id, which may be deleted. As pass_find() otherwise. */
 must_check enum err pass_number(struct request *request, struct span pass_id, uint32_t *number);
 
