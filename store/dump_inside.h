@@ -25,9 +25,14 @@ typedef bool dump_value_fn(struct buffer *out, struct span key, struct span valu
 #define D(NAME, layout, value) dump_value_fn dump_##value;
 #include "store/dumps.def"
 #undef D
+dump_value_fn dump_credential, dump_credential_current; /* the two forms of a row of WALLET_CREDENTIAL */
 
 /* The end of a dump that has shown damage in `lines` lines: ERR_DAMAGED if there is any, and the sentence about it. */
 must_check enum err dump_end(const struct dump_to *to, uint64_t lines);
 
-/* The u32 behind the account in a key; 0 when it is shorter. */
-uint32_t dump_u32_of(struct span key);
+/* What is behind the account in a key, and the u32 there; empty, and 0, when the key is shorter. */
+struct span dump_rest_of(struct span key);
+uint32_t    dump_u32_of(struct span key);
+
+/* The name of a verdict in verdicts.def; "unknown" for a number that is none. */
+const char *dump_verdict_text(unsigned verdict);

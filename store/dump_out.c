@@ -157,3 +157,9 @@ uint32_t dump_u32_of(struct span key)
 {
 	return key.size < sizeof(struct account_id) + 4 ? 0 : get_be32(key.at + sizeof(struct account_id));
 }
+
+struct span dump_rest_of(struct span key)
+{
+	size_t account = sizeof(struct account_id);
+	return key.size < account ? span_of(NULL, 0) : span_of(key.at + account, key.size - account);
+}
