@@ -28,66 +28,51 @@ static enum err judge_code(struct auditor *auditor, const struct card *card, con
 	return OK;
 }
 
-static enum err audit_rows_of_cards(struct auditor *auditor)
+static enum err judge_card(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_CARD};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		struct card card;
-		char        id[UUID_TEXT];
-		if (rows.rest.size != CARD_REST || card_read(rows.value, &card)) {
-			audit_fault(auditor, TABLE_CARD, "a row of a wrong form");
-			continue;
-		}
-		card.pass_number = get_be32(rows.rest.at);
-		memcpy(card.id.b, rows.rest.at + 4, sizeof card.id.b);
-		uuid_text(card.id, id);
-		if (card.pass_number >= auditor->pass_count)
-			audit_fault(auditor, TABLE_CARD, "%s is of pass %u, which does not exist", id,
-			            card.pass_number);
-		if ((err = audit_erased(auditor, TABLE_CARD, card.pass_number))) return err;
-		if (card.created.v < 0) audit_fault(auditor, TABLE_CARD, "%s has an impossible time", id);
-		if ((err = judge_id(auditor, &card, id)) || (err = judge_code(auditor, &card, id)))
-			return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct card card;
+	char        id[UUID_TEXT];
+	if (rows->rest.size != CARD_REST || card_read(rows->value, &card)) return ERR_MALFORMED;
+	card.pass_number = get_be32(rows->rest.at);
+	memcpy(card.id.b, rows->rest.at + 4, sizeof card.id.b);
+	uuid_text(card.id, id);
+	if (card.pass_number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_CARD, "%s is of pass %u, which does not exist", id,
+		            card.pass_number);
+	enum err err = audit_erased(auditor, TABLE_CARD, card.pass_number);
+	if (err) return err;
+	if (card.created.v < 0) audit_fault(auditor, TABLE_CARD, "%s has an impossible time", id);
+	err = judge_id(auditor, &card, id);
+	return err ? err : judge_code(auditor, &card, id);
 }
 
-static enum err audit_codes(struct auditor *auditor)
+static enum err judge_card_code(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_CARD_CODE};
-	struct card       card;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (!(err = card_code_read(rows.value, &card)))
-			err = card_row(auditor->reader, auditor->account, &card);
-		if (err && !audit_is_fault(err)) return err;
-		if (err || !span_equal(card.code, rows.rest))
-			audit_fault(auditor, TABLE_CARD_CODE, "a code leads to no card of that code");
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct card card;
+	enum err    err = card_code_read(rows->value, &card);
+	if (!err) err = card_row(auditor->reader, auditor->account, &card);
+	if (err && !audit_is_fault(err)) return err;
+	if (err || !span_equal(card.code, rows->rest))
+		audit_fault(auditor, TABLE_CARD_CODE, "a code leads to no card of that code");
+	return OK;
 }
 
-static enum err audit_ids(struct auditor *auditor)
+static enum err judge_card_id(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_CARD_ID};
-	struct card       card;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		err = rows.rest.size == ID_REST ? card_id_read(rows.value, &card) : ERR_DAMAGED;
-		if (!err) {
-			memcpy(card.id.b, rows.rest.at, sizeof card.id.b);
-			err = card_row(auditor->reader, auditor->account, &card);
-		}
-		if (err && !audit_is_fault(err)) return err;
-		if (err) audit_fault(auditor, TABLE_CARD_ID, "an id leads to no card");
+	struct card card;
+	enum err    err = rows->rest.size == ID_REST ? card_id_read(rows->value, &card) : ERR_DAMAGED;
+	if (!err) {
+		memcpy(card.id.b, rows->rest.at, sizeof card.id.b);
+		err = card_row(auditor->reader, auditor->account, &card);
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (err && !audit_is_fault(err)) return err;
+	if (err) audit_fault(auditor, TABLE_CARD_ID, "an id leads to no card");
+	return OK;
 }
 
 enum err audit_cards(struct auditor *auditor)
 {
-	enum err err = audit_rows_of_cards(auditor);
-	if (!err) err = audit_codes(auditor);
-	return err ? err : audit_ids(auditor);
+	enum err err = audit_each(auditor, TABLE_CARD, judge_card, NULL);
+	if (!err) err = audit_each(auditor, TABLE_CARD_CODE, judge_card_code, NULL);
+	return err ? err : audit_each(auditor, TABLE_CARD_ID, judge_card_id, NULL);
 }

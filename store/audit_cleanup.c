@@ -49,23 +49,19 @@ static enum err judge_version(struct auditor *auditor, const struct cleanup *row
 	return OK;
 }
 
+static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows)
+{
+	struct cleanup row;
+	if (cleanup_read(rows->row.key, rows->value, &row)) return ERR_MALFORMED;
+	uint32_t number = cleanup_number(&row);
+	bool     is_erased = number < auditor->pass_count && auditor->passes[number].hot_flags & HOT_ERASED;
+	if (row.kind == CLEANUP_PASS && !is_erased)
+		audit_fault(auditor, TABLE_CLEANUP, "pass %u is not erased", number);
+	if (row.kind == CLEANUP_REWARD) return judge_reward(auditor, number);
+	return row.kind == CLEANUP_REWARD_VERSION ? judge_version(auditor, &row) : OK;
+}
+
 enum err audit_cleanup(struct auditor *auditor)
 {
-	struct audit_rows rows = {.table = TABLE_CLEANUP};
-	struct cleanup    row;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (cleanup_read(rows.row.key, rows.value, &row)) {
-			audit_fault(auditor, TABLE_CLEANUP, "a row of a wrong form");
-			continue;
-		}
-		uint32_t number = cleanup_number(&row);
-		bool     is_erased = number < auditor->pass_count &&
-		                 auditor->passes[number].hot_flags & HOT_ERASED;
-		if (row.kind == CLEANUP_PASS && !is_erased)
-			audit_fault(auditor, TABLE_CLEANUP, "pass %u is not erased", number);
-		if (row.kind == CLEANUP_REWARD && (err = judge_reward(auditor, number))) return err;
-		if (row.kind == CLEANUP_REWARD_VERSION && (err = judge_version(auditor, &row))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	return audit_each(auditor, TABLE_CLEANUP, judge_row, NULL);
 }

@@ -19,28 +19,23 @@ static void judge_facts(struct auditor *auditor, enum table table, const struct 
 	if (row->fact.v < 0) audit_fault(auditor, table, "event %s has an impossible time", text);
 }
 
-static void judge_pending(struct auditor *auditor, const struct audit_rows *rows)
+static enum err judge_pending(struct auditor *auditor, const struct audit_rows *rows)
 {
 	struct delivery row;
 	char            text[UUID_TEXT];
-	if (delivery_read(rows->row.key, rows->value, &row)) {
-		audit_fault(auditor, TABLE_DELIVERY, "a row of a wrong form");
-		return;
-	}
+	if (delivery_read(rows->row.key, rows->value, &row)) return ERR_MALFORMED;
 	judge_facts(auditor, TABLE_DELIVERY, &row, text);
 	if (row.due.v < row.fact.v)
 		audit_fault(auditor, TABLE_DELIVERY, "event %s is due before it happened", text);
+	return OK;
 }
 
-/* `last`: the number of the previous end; 0: none. */
-static void judge_end(struct auditor *auditor, const struct audit_rows *rows, uint64_t *last)
+static enum err judge_end(struct auditor *auditor, const struct audit_rows *rows)
 {
+	uint64_t           *last = rows->context; /* the number of the previous end; 0: none */
 	struct delivery_end row;
 	char                text[UUID_TEXT];
-	if (delivery_end_read(rows->row.key, rows->value, &row)) {
-		audit_fault(auditor, TABLE_DELIVERY_END, "a row of a wrong form");
-		return;
-	}
+	if (delivery_end_read(rows->row.key, rows->value, &row)) return ERR_MALFORMED;
 	judge_facts(auditor, TABLE_DELIVERY_END, &row.was, text);
 	if (*last && row.number != *last + 1)
 		audit_fault(auditor, TABLE_DELIVERY_END, "event %s follows a gap in the numbers", text);
@@ -49,17 +44,12 @@ static void judge_end(struct auditor *auditor, const struct audit_rows *rows, ui
 		audit_fault(auditor, TABLE_DELIVERY_END, "event %s ended before it happened", text);
 	if (row.outcome != DELIVERY_DISCARDED && row.was.attempts == 0)
 		audit_fault(auditor, TABLE_DELIVERY_END, "event %s ended without an attempt", text);
+	return OK;
 }
 
 enum err audit_deliveries(struct auditor *auditor)
 {
-	struct audit_rows pending = {.table = TABLE_DELIVERY}, ends = {.table = TABLE_DELIVERY_END};
-	uint64_t          last = 0;
-	enum err          err;
-	while (!(err = audit_row(auditor, &pending)))
-		judge_pending(auditor, &pending);
-	if (err != ERR_NOT_FOUND) return err;
-	while (!(err = audit_row(auditor, &ends)))
-		judge_end(auditor, &ends, &last);
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint64_t last = 0;
+	enum err err = audit_each(auditor, TABLE_DELIVERY, judge_pending, NULL);
+	return err ? err : audit_each(auditor, TABLE_DELIVERY_END, judge_end, &last);
 }

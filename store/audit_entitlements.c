@@ -78,21 +78,19 @@ static void add(struct added *added, const struct entitlement *row)
 		added->expiry[level] += mark_of(expiry_span(row->expires, level), level);
 }
 
-static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows, struct added *added)
+static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows)
 {
 	struct entitlement row;
 	char               id[UUID_TEXT];
-	if (entitlement_key_read(rows->rest, &row) || entitlement_read(rows->value, &row)) {
-		audit_fault(auditor, TABLE_ENTITLEMENT, "a row of a wrong form");
-		return OK;
-	}
+	if (entitlement_key_read(rows->rest, &row) || entitlement_read(rows->value, &row))
+		return ERR_MALFORMED;
 	uuid_text(row.id, id);
 	if (row.pass >= auditor->pass_count)
 		audit_fault(auditor, TABLE_ENTITLEMENT, "%s is of a pass that was never made", id);
 	if (!has_possible_state(&row))
 		audit_fault(auditor, TABLE_ENTITLEMENT, "%s is in an impossible state", id);
 	if (!has_possible_times(&row)) audit_fault(auditor, TABLE_ENTITLEMENT, "%s has impossible times", id);
-	add(added, &row);
+	add(rows->context, &row);
 	return judge_version(auditor, &row, id);
 }
 
@@ -166,8 +164,9 @@ static bool is_of(const struct taken *taken, const struct redemption *row)
 	       !memcmp(taken->entitlement.b, row->entitlement.b, sizeof row->entitlement.b);
 }
 
-static enum err take(struct auditor *auditor, const struct audit_whole *found, struct taken *taken)
+static enum err take(struct auditor *auditor, const struct audit_whole *found)
 {
+	struct taken     *taken = found->context;
 	struct redemption row;
 	enum err          err = OK;
 	if (redemption_key_read(span_of(found->key, REDEMPTION_KEY_REST), &row) ||
@@ -191,13 +190,9 @@ static enum err take(struct auditor *auditor, const struct audit_whole *found, s
 
 static enum err audit_redemptions(struct auditor *auditor, const struct added *added)
 {
-	struct audit_rows  rows = {.table = TABLE_REDEMPTION, .key_size = REDEMPTION_KEY_REST};
-	struct audit_whole found;
-	struct taken       taken = {.begun = false};
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole && (err = take(auditor, &found, &taken))) return err;
-	if (err != ERR_NOT_FOUND || (err = judge_taken(auditor, &taken))) return err;
+	struct taken taken = {.begun = false};
+	enum err     err = audit_each_whole(auditor, TABLE_REDEMPTION, REDEMPTION_KEY_REST, take, &taken);
+	if (err || (err = judge_taken(auditor, &taken))) return err;
 	if (taken.all != added->taken)
 		audit_fault(auditor, TABLE_REDEMPTION, "all add up to %" PRIu64 ", %" PRIu64 " are gone",
 		            taken.all, added->taken);
@@ -305,12 +300,9 @@ static enum err audit_tally(struct auditor *auditor, const struct added *added)
 
 enum err audit_entitlements(struct auditor *auditor)
 {
-	struct audit_rows rows = {.table = TABLE_ENTITLEMENT};
-	struct added      added = {.taken = 0};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows)))
-		if ((err = judge_row(auditor, &rows, &added))) return err;
-	if (err != ERR_NOT_FOUND) return err;
+	struct added added = {.taken = 0};
+	enum err     err = audit_each(auditor, TABLE_ENTITLEMENT, judge_row, &added);
+	if (err) return err;
 	if ((err = audit_open(auditor, &added)) || (err = audit_redemptions(auditor, &added))) return err;
 	if ((err = audit_held(auditor, &added)) || (err = audit_expiry(auditor, &added))) return err;
 	if ((err = audit_assigned(auditor, &added)) || (err = audit_seen(auditor))) return err;

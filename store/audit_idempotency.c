@@ -120,21 +120,13 @@ static enum err audit_place(struct auditor *auditor, const uint8_t *key, const s
 	return OK;
 }
 
-static enum err audit_used_keys(struct auditor *auditor)
+static enum err judge_key(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows      rows = {.table = TABLE_IDEMPOTENCY};
 	struct idempotency_row row;
-	enum err               err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size != KEY_REST || idempotency_row_read(rows.value, &row)) {
-			audit_fault(auditor, TABLE_IDEMPOTENCY, "a row of a wrong form");
-			continue;
-		}
-		judge_row(auditor, &row);
-		if ((err = audit_place(auditor, rows.rest.at, &row))) return err;
-		if ((err = audit_reward(auditor, &row))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (rows->rest.size != KEY_REST || idempotency_row_read(rows->value, &row)) return ERR_MALFORMED;
+	judge_row(auditor, &row);
+	enum err err = audit_place(auditor, rows->rest.at, &row);
+	return err ? err : audit_reward(auditor, &row);
 }
 
 /* A row of the order compared with its key's row. */
@@ -175,6 +167,6 @@ static enum err audit_order(struct auditor *auditor)
 
 enum err audit_idempotency(struct auditor *auditor)
 {
-	enum err err = audit_used_keys(auditor);
+	enum err err = audit_each(auditor, TABLE_IDEMPOTENCY, judge_key, NULL);
 	return err ? err : audit_order(auditor);
 }

@@ -40,56 +40,48 @@ static enum err judge_unused(struct auditor *auditor, enum image_use what, const
 	return err;
 }
 
+static enum err add_use(struct auditor *auditor, const struct audit_rows *rows)
+{
+	uint64_t *sums = rows->context; /* of URLs, of images */
+	unsigned  what = rows->rest.size ? rows->rest.at[0] : 0, roles;
+	bool      whole = rows->rest.size == USE_REST && (what == IMAGE_USE_URL || what == IMAGE_USE_BYTES);
+	uint32_t  count;
+	(void)auditor;
+	if (!whole || image_use_read(rows->value, &count, &roles)) return ERR_MALFORMED;
+	sums[what == IMAGE_USE_BYTES] += count * sum_of(rows->rest.at + 1);
+	return OK;
+}
+
 static enum err audit_uses(struct auditor *auditor, uint64_t bytes_sum)
 {
-	struct audit_rows rows = {.table = TABLE_IMAGE_USE};
-	uint64_t          sums[2] = {0};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		unsigned what = rows.rest.size ? rows.rest.at[0] : 0;
-		bool whole = rows.rest.size == USE_REST && (what == IMAGE_USE_URL || what == IMAGE_USE_BYTES);
-		uint32_t count;
-		unsigned roles;
-		if (whole && !image_use_read(rows.value, &count, &roles))
-			sums[what == IMAGE_USE_BYTES] += count * sum_of(rows.rest.at + 1);
-		else
-			audit_fault(auditor, TABLE_IMAGE_USE, "a row of a wrong form");
-	}
-	if (err != ERR_NOT_FOUND) return err;
+	uint64_t sums[2] = {0};
+	enum err err = audit_each(auditor, TABLE_IMAGE_USE, add_use, sums);
+	if (err) return err;
 	if (sums[0] != auditor->url_sum)
 		audit_fault(auditor, TABLE_IMAGE_USE, "other URLs than passes and templates name");
 	if (sums[1] != bytes_sum) audit_fault(auditor, TABLE_IMAGE_USE, "other images than URLs show");
 	return OK;
 }
 
-static enum err audit_parts(struct auditor *auditor)
+static enum err judge_part(struct auditor *auditor, const struct audit_whole *found)
 {
-	struct audit_rows  rows = {.table = TABLE_IMAGE, .key_size = PART_KEY};
-	struct audit_whole found;
-	uint8_t            before[IMAGE_HASH_BYTES] = {0};
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		unsigned part = get_be16(found.key + IMAGE_HASH_BYTES);
-		if (part >= IMAGE_PARTS_MAX)
-			audit_fault(auditor, TABLE_IMAGE, "image %08x: part %u", found.number, part);
-		if (found.value.size == 0 || found.value.size > IMAGE_PART_BYTES)
-			audit_fault(auditor, TABLE_IMAGE, "image %08x: a part of %zu bytes", found.number,
-			            found.value.size);
-		if (!memcmp(before, found.key, sizeof before)) continue;
-		memcpy(before, found.key, sizeof before);
-		if ((err = judge_unused(auditor, IMAGE_USE_BYTES, before))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint8_t *before = found->context; /* the hash of the image before */
+	unsigned part = get_be16(found->key + IMAGE_HASH_BYTES);
+	if (part >= IMAGE_PARTS_MAX)
+		audit_fault(auditor, TABLE_IMAGE, "image %08x: part %u", found->number, part);
+	if (found->value.size == 0 || found->value.size > IMAGE_PART_BYTES)
+		audit_fault(auditor, TABLE_IMAGE, "image %08x: a part of %zu bytes", found->number,
+		            found->value.size);
+	if (!memcmp(before, found->key, IMAGE_HASH_BYTES)) return OK;
+	memcpy(before, found->key, IMAGE_HASH_BYTES);
+	return judge_unused(auditor, IMAGE_USE_BYTES, before);
 }
 
-static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows, uint64_t *sum)
+static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows)
 {
+	uint64_t    *sum = rows->context;
 	struct image image;
-	if (rows->rest.size != IMAGE_HASH_BYTES || image_read(rows->value, &image)) {
-		audit_fault(auditor, TABLE_IMAGE_URL, "a row of a wrong form");
-		return OK;
-	}
+	if (rows->rest.size != IMAGE_HASH_BYTES || image_read(rows->value, &image)) return ERR_MALFORMED;
 	*sum += sum_of(image.hash);
 	arena_reset(view_arena(auditor->reader)); /* of the previous image */
 	buffer_clear(&auditor->whole);
@@ -105,10 +97,9 @@ static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows
 
 enum err audit_images(struct auditor *auditor)
 {
-	struct audit_rows rows = {.table = TABLE_IMAGE_URL};
-	uint64_t          sum = 0;
-	enum err          err = audit_parts(auditor);
-	while (!err && !(err = audit_row(auditor, &rows)))
-		err = judge_url(auditor, &rows, &sum);
-	return err == ERR_NOT_FOUND ? audit_uses(auditor, sum) : err;
+	uint8_t  before[IMAGE_HASH_BYTES] = {0};
+	uint64_t sum = 0;
+	enum err err = audit_each_whole(auditor, TABLE_IMAGE, PART_KEY, judge_part, before);
+	if (!err) err = audit_each(auditor, TABLE_IMAGE_URL, judge_url, &sum);
+	return err ? err : audit_uses(auditor, sum);
 }

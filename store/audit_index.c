@@ -146,25 +146,21 @@ static enum err audit_ids(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err audit_names(struct auditor *auditor)
+static enum err judge_name(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_NAME};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size < KEY_END) {
-			audit_fault(auditor, TABLE_NAME, "a key of %zu bytes", rows.row.key.size);
-			continue;
-		}
-		struct span       name = span_of(rows.rest.at, rows.rest.size - KEY_END);
-		uint32_t          number = get_be32(rows.rest.at + name.size + 1);
-		struct pass_seen *pass = seen(auditor, &rows, number);
-		if (!pass) continue;
-		if (pass->has_name) audit_fault(auditor, TABLE_NAME, "pass %u has two names", number);
-		if (pass->has_body && pass->name_sum != sum_of(name))
-			audit_fault(auditor, TABLE_NAME, "pass %u: another name than in its body", number);
-		pass->has_name = true;
+	if (rows->rest.size < KEY_END) {
+		audit_fault(auditor, TABLE_NAME, "a key of %zu bytes", rows->row.key.size);
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct span       name = span_of(rows->rest.at, rows->rest.size - KEY_END);
+	uint32_t          number = get_be32(rows->rest.at + name.size + 1);
+	struct pass_seen *pass = seen(auditor, rows, number);
+	if (!pass) return OK;
+	if (pass->has_name) audit_fault(auditor, TABLE_NAME, "pass %u has two names", number);
+	if (pass->has_body && pass->name_sum != sum_of(name))
+		audit_fault(auditor, TABLE_NAME, "pass %u: another name than in its body", number);
+	pass->has_name = true;
+	return OK;
 }
 
 /* Chunks -------------------------------------------------------------------------------------------------- */
@@ -312,7 +308,8 @@ enum err audit_index(struct auditor *auditor)
 	if (!(auditor->order = calloc(auditor->pass_count + 1, sizeof *auditor->order))) return ERR_NO_MEMORY;
 	if ((err = audit_ids(auditor)) || (err = audit_order(auditor, TABLE_ID_ORDER))) return err;
 	auditor->order_count = 0;
-	if ((err = audit_names(auditor)) || (err = audit_order(auditor, TABLE_NAME_ORDER))) return err;
+	if ((err = audit_each(auditor, TABLE_NAME, judge_name, NULL))) return err;
+	if ((err = audit_order(auditor, TABLE_NAME_ORDER))) return err;
 	err = audit_texts(auditor);
 	return err ? err : audit_long_texts(auditor);
 }

@@ -14,75 +14,55 @@ static bool is_creating(const struct pass_seen *pass)
 	return pass->hot_status == STATUS_CREATING;
 }
 
-/* `seen`: a byte for each pass, set if it has a row. */
-static enum err audit_rows_of(struct auditor *auditor, uint8_t *seen)
+static enum err judge_issuing(struct auditor *auditor, const struct audit_whole *found)
 {
-	struct audit_rows  rows = {.table = TABLE_ISSUING};
-	struct audit_whole found;
-	struct issuing     row;
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		if (issuing_read(found.value, &row))
-			audit_fault(auditor, TABLE_ISSUING, "pass %u: a row of a wrong form", found.number);
-		if (found.number >= auditor->pass_count || !is_creating(&auditor->passes[found.number]))
-			audit_fault(auditor, TABLE_ISSUING, "pass %u is not being created", found.number);
-		else
-			seen[found.number] = 1;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint8_t       *seen = found->context; /* a byte for each pass, set if it has a row */
+	struct issuing row;
+	if (issuing_read(found->value, &row))
+		audit_fault(auditor, TABLE_ISSUING, "pass %u: a row of a wrong form", found->number);
+	if (found->number >= auditor->pass_count || !is_creating(&auditor->passes[found->number]))
+		audit_fault(auditor, TABLE_ISSUING, "pass %u is not being created", found->number);
+	else
+		seen[found->number] = 1;
+	return OK;
 }
 
 /* Rows of templates; their audit has run before. */
-static enum err audit_template_images(struct auditor *auditor)
+static enum err judge_template(struct auditor *auditor, const struct audit_whole *found)
 {
-	struct audit_rows  rows = {.table = TABLE_TEMPLATE_IMAGES};
-	struct audit_whole found;
-	struct issuing     row;
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		if (issuing_read(found.value, &row) || row.has_key)
-			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u: a row of a wrong form",
-			            found.number);
-		if (!audit_has_template(auditor, found.number))
-			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u does not exist",
-			            found.number);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct issuing row;
+	if (issuing_read(found->value, &row) || row.has_key)
+		audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u: a row of a wrong form",
+		            found->number);
+	if (!audit_has_template(auditor, found->number))
+		audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u does not exist", found->number);
+	return OK;
 }
 
 /* Pictures that are fetched for passes; those that are kept meanwhile are used. */
-static enum err audit_pictures(struct auditor *auditor)
+static enum err judge_pictures(struct auditor *auditor, const struct audit_whole *found)
 {
-	struct audit_rows    rows = {.table = TABLE_PASS_PICTURES};
-	struct audit_whole   found;
 	struct pass_pictures row;
-	enum err             err;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		if (found.number >= auditor->pass_count)
-			audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u does not exist", found.number);
-		if (pass_pictures_read(found.value, &row)) {
-			audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u: a row of a wrong form",
-			            found.number);
-			continue;
-		}
-		for (unsigned i = 0; i < PICTURES; i++)
-			auditor->url_sum += audit_url_sum(row.kept[i]);
+	if (found->number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u does not exist", found->number);
+	if (pass_pictures_read(found->value, &row)) {
+		audit_fault(auditor, TABLE_PASS_PICTURES, "pass %u: a row of a wrong form", found->number);
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	for (unsigned i = 0; i < PICTURES; i++)
+		auditor->url_sum += audit_url_sum(row.kept[i]);
+	return OK;
 }
 
 enum err audit_issuing(struct auditor *auditor)
 {
 	uint8_t *seen = calloc(auditor->pass_count + 1, 1);
 	if (!seen) return ERR_NO_MEMORY;
-	enum err err = audit_rows_of(auditor, seen);
+	enum err err = audit_each_whole(auditor, TABLE_ISSUING, 0, judge_issuing, seen);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++)
 		if (is_creating(&auditor->passes[i]) && !seen[i])
 			audit_fault(auditor, TABLE_ISSUING, "pass %zu is being created, but has no row", i);
 	free(seen);
-	if (!err) err = audit_template_images(auditor);
-	return err ? err : audit_pictures(auditor);
+	if (!err) err = audit_each_whole(auditor, TABLE_TEMPLATE_IMAGES, 0, judge_template, NULL);
+	return err ? err : audit_each_whole(auditor, TABLE_PASS_PICTURES, 0, judge_pictures, NULL);
 }

@@ -45,22 +45,19 @@ static void judge_columns(struct auditor *auditor, uint64_t first, struct span r
 		            (unsigned long long)(first / NOTICES));
 }
 
-static enum err audit_columns(struct auditor *auditor, struct seen *seen)
+static enum err take_columns(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_NOTIFICATION_HOT};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		bool is_whole = rows.rest.size == NUMBER_REST && notices_row_is_whole(rows.value);
-		if (!is_whole || seen->made != (uint64_t)get_be32(rows.rest.at) * NOTICES) {
-			audit_fault(auditor, TABLE_NOTIFICATION_HOT, "a row of a wrong form or place");
-			continue;
-		}
-		judge_columns(auditor, seen->made, rows.value);
-		seen->made += notices_row_used(rows.value);
-		for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
-			seen->counts[i] += notices_row_counts(rows.value)[i];
+	struct seen *seen = rows->context;
+	bool         is_whole = rows->rest.size == NUMBER_REST && notices_row_is_whole(rows->value);
+	if (!is_whole || seen->made != (uint64_t)get_be32(rows->rest.at) * NOTICES) {
+		audit_fault(auditor, TABLE_NOTIFICATION_HOT, "a row of a wrong form or place");
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	judge_columns(auditor, seen->made, rows->value);
+	seen->made += notices_row_used(rows->value);
+	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
+		seen->counts[i] += notices_row_counts(rows->value)[i];
+	return OK;
 }
 
 static enum err audit_tally(struct auditor *auditor, const struct seen *seen)
@@ -163,25 +160,18 @@ static enum err audit_written(struct auditor *auditor, uint64_t made)
 
 /* Due rows and texts --------------------------------------------------------------------------------------------- */
 
-static enum err audit_due(struct auditor *auditor)
+static enum err judge_due(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_NOTIFICATION_DUE};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		struct notification_state state;
-		struct notification_due   due;
-		if (rows.rest.size != DUE_REST || rows.value.size ||
-		    notification_due_read(rows.row.key, &due)) {
-			audit_fault(auditor, TABLE_NOTIFICATION_DUE, "a row of a wrong form");
-			continue;
-		}
-		err = notification_state_get(auditor->reader, auditor->account, due.number, &state);
-		if (err && !audit_is_fault(err)) return err;
-		if (err || state.status != NOTIFICATION_SCHEDULED || state.scheduled.v != due.at.v)
-			audit_fault(auditor, TABLE_NOTIFICATION_DUE, "number %u is due, and not scheduled so",
-			            due.number);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct notification_state state;
+	struct notification_due   due;
+	if (rows->rest.size != DUE_REST || rows->value.size || notification_due_read(rows->row.key, &due))
+		return ERR_MALFORMED;
+	enum err err = notification_state_get(auditor->reader, auditor->account, due.number, &state);
+	if (err && !audit_is_fault(err)) return err;
+	if (err || state.status != NOTIFICATION_SCHEDULED || state.scheduled.v != due.at.v)
+		audit_fault(auditor, TABLE_NOTIFICATION_DUE, "number %u is due, and not scheduled so",
+		            due.number);
+	return OK;
 }
 
 static enum err audit_texts(struct auditor *auditor, uint64_t made)
@@ -201,10 +191,11 @@ static enum err audit_texts(struct auditor *auditor, uint64_t made)
 enum err audit_notifications(struct auditor *auditor)
 {
 	struct seen seen = {.made = 0};
-	enum err    err = audit_columns(auditor, &seen);
-	if (err || (err = audit_tally(auditor, &seen))) return err;
-	if ((err = audit_written(auditor, seen.made)) || (err = audit_due(auditor))) return err;
-	return audit_texts(auditor, seen.made);
+	enum err    err = audit_each(auditor, TABLE_NOTIFICATION_HOT, take_columns, &seen);
+	if (!err) err = audit_tally(auditor, &seen);
+	if (!err) err = audit_written(auditor, seen.made);
+	if (!err) err = audit_each(auditor, TABLE_NOTIFICATION_DUE, judge_due, NULL);
+	return err ? err : audit_texts(auditor, seen.made);
 }
 
 /* Audiences ---------------------------------------------------------------------------------------------------- */
@@ -223,21 +214,16 @@ static enum err audit_members(struct auditor *auditor, const struct audience *ro
 	return err;
 }
 
+static enum err judge_audience(struct auditor *auditor, const struct audit_whole *found)
+{
+	struct audience row;
+	if (audience_read(found->value, &row)) return ERR_MALFORMED;
+	if (row.created.v < 0 || row.name.size == 0)
+		audit_fault(auditor, TABLE_AUDIENCE, "an impossible time or name");
+	return audit_members(auditor, &row);
+}
+
 enum err audit_audiences(struct auditor *auditor)
 {
-	struct audit_rows  rows = {.table = TABLE_AUDIENCE, .key_size = ID_BYTES};
-	struct audit_whole found;
-	struct audience    row;
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		if (audience_read(found.value, &row)) {
-			audit_fault(auditor, TABLE_AUDIENCE, "a row of a wrong form");
-			continue;
-		}
-		if (row.created.v < 0 || row.name.size == 0)
-			audit_fault(auditor, TABLE_AUDIENCE, "an impossible time or name");
-		if ((err = audit_members(auditor, &row))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	return audit_each_whole(auditor, TABLE_AUDIENCE, ID_BYTES, judge_audience, NULL);
 }

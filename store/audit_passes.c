@@ -77,7 +77,7 @@ static void judge_row_head(struct auditor *auditor, struct span row, size_t firs
 			            first, i, counts[i], want[i]);
 }
 
-static enum err take_hot_row(struct auditor *auditor, struct span row)
+static enum err take_passes(struct auditor *auditor, struct span row)
 {
 	size_t   first = auditor->pass_count;
 	enum err err = OK;
@@ -95,27 +95,19 @@ static enum err take_hot_row(struct auditor *auditor, struct span row)
 	return err;
 }
 
-static enum err audit_hot(struct auditor *auditor)
+static enum err take_hot_row(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_HOT};
-	enum err          err;
-	auditor->pass_count = 0;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size != 4 || !hot_row_is_whole(rows.value) ||
-		    !hot_row_counts(rows.value)[HOT_COUNT_USED]) {
-			audit_fault(auditor, TABLE_HOT, "a row of a wrong form, behind pass %zu",
-			            auditor->pass_count);
-			continue;
-		}
-		uint64_t first = (uint64_t)get_be32(rows.rest.at) * HOT_PASSES;
-		if (first != auditor->pass_count) {
-			audit_fault(auditor, TABLE_HOT, "passes from %zu to %" PRIu64 " are missing",
-			            auditor->pass_count, first);
-			continue;
-		}
-		if ((err = take_hot_row(auditor, rows.value))) return err;
+	if (rows->rest.size != 4 || !hot_row_is_whole(rows->value) ||
+	    !hot_row_counts(rows->value)[HOT_COUNT_USED]) {
+		audit_fault(auditor, TABLE_HOT, "a row of a wrong form, behind pass %zu",
+		            auditor->pass_count);
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint64_t first = (uint64_t)get_be32(rows->rest.at) * HOT_PASSES;
+	if (first == auditor->pass_count) return take_passes(auditor, rows->value);
+	audit_fault(auditor, TABLE_HOT, "passes from %zu to %" PRIu64 " are missing", auditor->pass_count,
+	            first);
+	return OK;
 }
 
 /* Tally --------------------------------------------------------------------------------------------------- */
@@ -196,26 +188,17 @@ static enum err audit_statuses(struct auditor *auditor)
 
 /* Bodies -------------------------------------------------------------------------------------------------- */
 
-static enum err judge_body(struct auditor *auditor, uint32_t number, struct span value)
+static enum err judge_body(struct auditor *auditor, const struct audit_whole *found)
 {
-	bool readable;
+	uint32_t number = found->number;
+	bool     readable;
 	if (number >= auditor->pass_count) {
 		audit_fault(auditor, TABLE_BODY, "pass %u does not exist", number);
 		return OK;
 	}
-	enum err err = audit_body(auditor, &auditor->passes[number], value, &readable);
+	enum err err = audit_body(auditor, &auditor->passes[number], found->value, &readable);
 	if (!err && !readable) audit_fault(auditor, TABLE_BODY, "pass %u: its body cannot be read", number);
 	return err;
-}
-
-static enum err audit_bodies(struct auditor *auditor)
-{
-	struct audit_rows  rows = {.table = TABLE_BODY};
-	struct audit_whole found;
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole && (err = judge_body(auditor, found.number, found.value))) return err;
-	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Ledger -------------------------------------------------------------------------------------------------- */
@@ -254,7 +237,7 @@ static bool is_known(enum ledger_what what)
 	return false;
 }
 
-static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span value)
+static void judge_ledger_value(struct auditor *auditor, uint64_t seq, struct span value)
 {
 	struct ledger_row row;
 	unsigned          what = value.size >= LEDGER_EVENT_BYTES ? value.at[4] : 0;
@@ -268,25 +251,21 @@ static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span 
 		judge_event(auditor, seq, &row);
 }
 
-static enum err audit_ledger(struct auditor *auditor)
+static enum err judge_ledger_row(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_LEDGER};
-	uint64_t          expected = 1;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size != 8) {
-			audit_fault(auditor, TABLE_LEDGER, "a key of %zu bytes", rows.row.key.size);
-			continue;
-		}
-		uint64_t seq = get_be64(rows.rest.at);
-		if (seq != expected)
-			audit_fault(auditor, TABLE_LEDGER, "rows from %" PRIu64 " to %" PRIu64 " are missing",
-			            expected, seq - 1);
-		expected = seq + 1;
-		auditor->audit->ledger_rows++;
-		judge_ledger_row(auditor, seq, rows.value);
+	uint64_t *expected = rows->context;
+	if (rows->rest.size != 8) {
+		audit_fault(auditor, TABLE_LEDGER, "a key of %zu bytes", rows->row.key.size);
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint64_t seq = get_be64(rows->rest.at);
+	if (seq != *expected)
+		audit_fault(auditor, TABLE_LEDGER, "rows from %" PRIu64 " to %" PRIu64 " are missing",
+		            *expected, seq - 1);
+	*expected = seq + 1;
+	auditor->audit->ledger_rows++;
+	judge_ledger_value(auditor, seq, rows->value);
+	return OK;
 }
 
 /* All together -------------------------------------------------------------------------------------------- */
@@ -314,12 +293,15 @@ static void compare(struct auditor *auditor, size_t number)
 
 enum err audit_passes(struct auditor *auditor)
 {
-	enum err err;
-	if ((err = audit_hot(auditor)) || (err = audit_tally(auditor))) return err;
-	if ((err = audit_statuses(auditor))) return err;
-	if ((err = audit_bodies(auditor)) || (err = audit_index(auditor))) return err;
-	if ((err = audit_ledger(auditor))) return err;
-	for (size_t i = 0; i < auditor->pass_count; i++)
+	uint64_t expected = 1;
+	auditor->pass_count = 0;
+	enum err err = audit_each(auditor, TABLE_HOT, take_hot_row, NULL);
+	if (!err) err = audit_tally(auditor);
+	if (!err) err = audit_statuses(auditor);
+	if (!err) err = audit_each_whole(auditor, TABLE_BODY, 0, judge_body, NULL);
+	if (!err) err = audit_index(auditor);
+	if (!err) err = audit_each(auditor, TABLE_LEDGER, judge_ledger_row, &expected);
+	for (size_t i = 0; !err && i < auditor->pass_count; i++)
 		compare(auditor, i);
-	return OK;
+	return err;
 }

@@ -34,156 +34,96 @@ static enum err judge_ended(struct auditor *auditor, uint32_t number)
 	return err;
 }
 
-static enum err judge_registration(struct auditor *auditor, const struct registration *row)
+static enum err judge_registration(struct auditor *auditor, const struct audit_rows *rows)
 {
-	if (row->pass_number >= auditor->pass_count) {
+	struct registration row;
+	if (registration_read(rows->rest, rows->value, &row)) return ERR_MALFORMED;
+	if (row.pass_number >= auditor->pass_count) {
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone has pass %u, which does not exist",
-		            row->pass_number);
+		            row.pass_number);
 		return OK;
 	}
-	if (auditor->passes[row->pass_number].phones++ == REGISTRATIONS_PER_PASS_MAX)
+	if (auditor->passes[row.pass_number].phones++ == REGISTRATIONS_PER_PASS_MAX)
 		audit_fault(auditor, TABLE_REGISTRATION, "more than %d phones have pass %u",
-		            (int)REGISTRATIONS_PER_PASS_MAX, row->pass_number);
-	if (row->since.v < 0)
+		            (int)REGISTRATIONS_PER_PASS_MAX, row.pass_number);
+	if (row.since.v < 0)
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone of pass %u has an impossible time",
-		            row->pass_number);
-	enum err err = registration_device_get(auditor->reader, auditor->account, row);
+		            row.pass_number);
+	enum err err = registration_device_get(auditor->reader, auditor->account, &row);
 	if (err && !audit_is_fault(err)) return err;
 	if (err)
 		audit_fault(auditor, TABLE_REGISTRATION, "a phone of pass %u is not found by its device",
-		            row->pass_number);
-	return judge_ended(auditor, row->pass_number);
+		            row.pass_number);
+	return judge_ended(auditor, row.pass_number);
 }
 
-static enum err audit_phones(struct auditor *auditor)
+static enum err judge_device(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows   rows = {.table = TABLE_REGISTRATION};
 	struct registration row;
-	enum err            err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (registration_read(rows.rest, rows.value, &row))
-			audit_fault(auditor, TABLE_REGISTRATION, "a row of a wrong form");
-		else if ((err = judge_registration(auditor, &row)))
-			return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err audit_devices(struct auditor *auditor)
-{
-	struct audit_rows   rows = {.table = TABLE_REGISTRATION_DEVICE};
-	struct registration row;
-	enum err            err;
-	while (!(err = audit_row(auditor, &rows))) {
-		err = registration_device_read(rows.rest, &row);
-		if (!err) err = registration_get(auditor->reader, auditor->account, &row);
-		if (err && !audit_is_fault(err)) return err;
-		if (err)
-			audit_fault(auditor, TABLE_REGISTRATION_DEVICE,
-			            "a device leads to no phone of a pass");
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err judge_google(struct auditor *auditor, const struct wallet_google *row)
-{
-	if (row->pass_number >= auditor->pass_count) {
-		audit_fault(auditor, TABLE_WALLET_GOOGLE, "pass %u does not exist", row->pass_number);
-		return OK;
-	}
-	auditor->passes[row->pass_number].is_at_google = row->state == WALLET_GOOGLE_SAVED;
+	enum err            err = registration_device_read(rows->rest, &row);
+	if (!err) err = registration_get(auditor->reader, auditor->account, &row);
+	if (err && !audit_is_fault(err)) return err;
+	if (err) audit_fault(auditor, TABLE_REGISTRATION_DEVICE, "a device leads to no phone of a pass");
 	return OK;
 }
 
-static enum err audit_google(struct auditor *auditor)
+static enum err judge_google(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows    rows = {.table = TABLE_WALLET_GOOGLE};
 	struct wallet_google row;
-	enum err             err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (wallet_google_row_read(rows.rest, rows.value, &row))
-			audit_fault(auditor, TABLE_WALLET_GOOGLE, "a row of a wrong form");
-		else if ((err = judge_google(auditor, &row)))
-			return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (wallet_google_row_read(rows->rest, rows->value, &row)) return ERR_MALFORMED;
+	if (row.pass_number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_WALLET_GOOGLE, "pass %u does not exist", row.pass_number);
+	else
+		auditor->passes[row.pass_number].is_at_google = row.state == WALLET_GOOGLE_SAVED;
+	return OK;
 }
 
-static void judge_due(struct auditor *auditor, const struct wallet_due *row)
+static enum err judge_due(struct auditor *auditor, const struct audit_rows *rows)
 {
-	bool is_of_pass = row->kind == WALLET_DUE_REMOVAL || row->kind == WALLET_DUE_PUSH ||
-	                  row->kind == WALLET_DUE_GOOGLE || row->kind == WALLET_DUE_SAVED ||
-	                  row->kind == WALLET_DUE_LEFT;
-	if (is_of_pass && row->number >= auditor->pass_count)
-		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row->number);
-	if (row->kind != WALLET_DUE_REMOVAL || row->number >= auditor->pass_count) return;
-	struct pass_seen *pass = &auditor->passes[row->number];
+	struct wallet_due row;
+	if (wallet_due_read(rows->row.key, rows->value, &row)) return ERR_MALFORMED;
+	bool is_of_pass = row.kind == WALLET_DUE_REMOVAL || row.kind == WALLET_DUE_PUSH ||
+	                  row.kind == WALLET_DUE_GOOGLE || row.kind == WALLET_DUE_SAVED ||
+	                  row.kind == WALLET_DUE_LEFT;
+	if (is_of_pass && row.number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u does not exist", row.number);
+	if (row.kind != WALLET_DUE_REMOVAL || row.number >= auditor->pass_count) return OK;
+	struct pass_seen *pass = &auditor->passes[row.number];
 	pass->is_removal_due = true;
 	if (!(pass->hot_flags & HOT_BY_WALLET) || pass->phones || pass->is_at_google)
-		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row->number);
+		audit_fault(auditor, TABLE_WALLET_DUE, "pass %u is not one to be removed", row.number);
+	return OK;
 }
 
-static enum err audit_due(struct auditor *auditor)
+static enum err judge_message(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_WALLET_DUE};
-	struct wallet_due row;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (wallet_due_read(rows.row.key, rows.value, &row))
-			audit_fault(auditor, TABLE_WALLET_DUE, "a row of a wrong form");
-		else
-			judge_due(auditor, &row);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err judge_message(struct auditor *auditor, const struct wallet_message *row)
-{
-	struct notification notification;
-	if (row->pass_number >= auditor->pass_count ||
-	    auditor->passes[row->pass_number].hot_status != PASS_ACTIVE) {
-		audit_fault(auditor, TABLE_WALLET_MESSAGE, "pass %u is not active", row->pass_number);
+	struct wallet_message row;
+	struct notification   notification;
+	if (wallet_message_read(rows->rest, rows->value, &row)) return ERR_MALFORMED;
+	if (row.pass_number >= auditor->pass_count ||
+	    auditor->passes[row.pass_number].hot_status != PASS_ACTIVE) {
+		audit_fault(auditor, TABLE_WALLET_MESSAGE, "pass %u is not active", row.pass_number);
 		return OK;
 	}
-	enum err err = notification_get(auditor->reader, auditor->account, row->notification, &notification);
+	enum err err = notification_get(auditor->reader, auditor->account, row.notification, &notification);
 	if (err && !audit_is_fault(err)) return err;
 	if (!err && !notification.message.size)
 		audit_fault(auditor, TABLE_WALLET_MESSAGE, "pass %u shows notification %u, which is empty",
-		            row->pass_number, row->notification);
+		            row.pass_number, row.notification);
 	if (err)
 		audit_fault(auditor, TABLE_WALLET_MESSAGE,
-		            "pass %u shows notification %u, which does not exist", row->pass_number,
-		            row->notification);
+		            "pass %u shows notification %u, which does not exist", row.pass_number,
+		            row.notification);
 	return OK;
 }
 
-static enum err audit_messages(struct auditor *auditor)
+static enum err judge_class(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows     rows = {.table = TABLE_WALLET_MESSAGE};
-	struct wallet_message row;
-	enum err              err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (wallet_message_read(rows.rest, rows.value, &row))
-			audit_fault(auditor, TABLE_WALLET_MESSAGE, "a row of a wrong form");
-		else if ((err = judge_message(auditor, &row)))
-			return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err audit_classes(struct auditor *auditor)
-{
-	struct audit_rows   rows = {.table = TABLE_WALLET_CLASS};
 	struct wallet_class row;
-	enum err            err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (wallet_class_read(rows.rest, rows.value, &row))
-			audit_fault(auditor, TABLE_WALLET_CLASS, "a row of a wrong form");
-		else if (!row.template_number || row.template_number > auditor->template_count)
-			audit_fault(auditor, TABLE_WALLET_CLASS, "template %u does not exist",
-			            row.template_number);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	if (wallet_class_read(rows->rest, rows->value, &row)) return ERR_MALFORMED;
+	if (!row.template_number || row.template_number > auditor->template_count)
+		audit_fault(auditor, TABLE_WALLET_CLASS, "template %u does not exist", row.template_number);
+	return OK;
 }
 
 /* What the tally says of wallets. A tally that cannot be read is reported with the passes. */
@@ -212,12 +152,12 @@ static enum err compare_tally(struct auditor *auditor)
 
 enum err audit_registrations(struct auditor *auditor)
 {
-	enum err err = audit_phones(auditor);
-	if (!err) err = audit_devices(auditor);
-	if (!err) err = audit_google(auditor);
-	if (!err) err = audit_due(auditor);
-	if (!err) err = audit_messages(auditor);
-	if (!err) err = audit_classes(auditor);
+	enum err err = audit_each(auditor, TABLE_REGISTRATION, judge_registration, NULL);
+	if (!err) err = audit_each(auditor, TABLE_REGISTRATION_DEVICE, judge_device, NULL);
+	if (!err) err = audit_each(auditor, TABLE_WALLET_GOOGLE, judge_google, NULL);
+	if (!err) err = audit_each(auditor, TABLE_WALLET_DUE, judge_due, NULL);
+	if (!err) err = audit_each(auditor, TABLE_WALLET_MESSAGE, judge_message, NULL);
+	if (!err) err = audit_each(auditor, TABLE_WALLET_CLASS, judge_class, NULL);
 	if (!err) err = compare_tally(auditor);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++) {
 		const struct pass_seen *pass = &auditor->passes[i];

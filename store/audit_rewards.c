@@ -44,59 +44,46 @@ static enum err judge_newest(struct auditor *auditor, const struct reward *row)
 	return OK;
 }
 
-static enum err judge_reward(struct auditor *auditor, const struct reward *row)
+static enum err judge_reward(struct auditor *auditor, const struct audit_rows *rows)
 {
-	if (row->created.v < 0 || row->updated.v < row->created.v)
-		audit_fault(auditor, TABLE_REWARD, "reward %u has impossible times", row->family);
-	if (row->family == 0 || row->family > auditor->family_count)
-		audit_fault(auditor, TABLE_REWARD, "reward %u, but %u have been made", row->family,
+	uint32_t     *count = rows->context;
+	struct reward row;
+	++*count;
+	if (rows->rest.size != FAMILY_REST || reward_read(rows->value, &row)) return ERR_MALFORMED;
+	row.family = get_be32(rows->rest.at);
+	if (row.created.v < 0 || row.updated.v < row.created.v)
+		audit_fault(auditor, TABLE_REWARD, "reward %u has impossible times", row.family);
+	if (row.family == 0 || row.family > auditor->family_count)
+		audit_fault(auditor, TABLE_REWARD, "reward %u, but %u have been made", row.family,
 		            auditor->family_count);
-	if (!slug_is_valid(row->slug))
-		audit_fault(auditor, TABLE_REWARD, "reward %u has a slug of a wrong form", row->family);
-	enum err err = judge_slug(auditor, row);
-	return err ? err : judge_newest(auditor, row);
+	if (!slug_is_valid(row.slug))
+		audit_fault(auditor, TABLE_REWARD, "reward %u has a slug of a wrong form", row.family);
+	enum err err = judge_slug(auditor, &row);
+	return err ? err : judge_newest(auditor, &row);
 }
 
 static enum err audit_catalogue(struct auditor *auditor, uint32_t counted)
 {
-	struct audit_rows rows = {.table = TABLE_REWARD};
-	struct reward     row;
-	uint32_t          count = 0;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		count++;
-		if (rows.rest.size != FAMILY_REST || reward_read(rows.value, &row)) {
-			audit_fault(auditor, TABLE_REWARD, "a row of a wrong form");
-			continue;
-		}
-		row.family = get_be32(rows.rest.at);
-		if ((err = judge_reward(auditor, &row))) return err;
-	}
-	if (err == ERR_NOT_FOUND && count != counted)
+	uint32_t count = 0;
+	enum err err = audit_each(auditor, TABLE_REWARD, judge_reward, &count);
+	if (!err && count != counted)
 		audit_fault(auditor, TABLE_REWARD_TALLY, "%u rewards, but %u are counted", count, counted);
-	return err == ERR_NOT_FOUND ? OK : err;
+	return err;
 }
 
 /* Their slugs --------------------------------------------------------------------------------------------- */
 
-static enum err audit_slugs(struct auditor *auditor)
+static enum err judge_slug_row(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_REWARD_SLUG};
-	struct reward     row;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (!slug_is_valid(rows.rest) || rows.value.size != 4) {
-			audit_fault(auditor, TABLE_REWARD_SLUG, "a row of a wrong form");
-			continue;
-		}
-		uint32_t family = get_le32(rows.value.at);
-		err = reward_get(auditor->reader, auditor->account, family, &row);
-		if (err && !audit_is_fault(err)) return err;
-		if (err || !span_equal(row.slug, rows.rest))
-			audit_fault(auditor, TABLE_REWARD_SLUG, "a slug of reward %u, which does not have it",
-			            family);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct reward row;
+	if (!slug_is_valid(rows->rest) || rows->value.size != 4) return ERR_MALFORMED;
+	uint32_t family = get_le32(rows->value.at);
+	enum err err = reward_get(auditor->reader, auditor->account, family, &row);
+	if (err && !audit_is_fault(err)) return err;
+	if (err || !span_equal(row.slug, rows->rest))
+		audit_fault(auditor, TABLE_REWARD_SLUG, "a slug of reward %u, which does not have it",
+		            family);
+	return OK;
 }
 
 /* Their versions ------------------------------------------------------------------------------------------ */
@@ -209,6 +196,6 @@ enum err audit_rewards(struct auditor *auditor)
 	struct reward_tally tally;
 	enum err            err = audit_tally(auditor, &tally);
 	if (err || (err = audit_catalogue(auditor, tally.rewards))) return err;
-	if ((err = audit_slugs(auditor))) return err;
+	if ((err = audit_each(auditor, TABLE_REWARD_SLUG, judge_slug_row, NULL))) return err;
 	return audit_versions(auditor);
 }

@@ -51,6 +51,23 @@ enum err audit_row(struct auditor *auditor, struct audit_rows *rows)
 	return progress_step(auditor->progress, key.size + stored.size) ? OK : ERR_STOPPED;
 }
 
+/* What a judge returned: `err`, but a wrong form is a fault. */
+static enum err judged(struct auditor *auditor, enum table table, enum err err)
+{
+	if (err != ERR_MALFORMED) return err;
+	audit_fault(auditor, table, "a row of a wrong form");
+	return OK;
+}
+
+enum err audit_each(struct auditor *auditor, enum table table, audit_judge *judge, void *context)
+{
+	struct audit_rows rows = {.table = table, .context = context};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows)))
+		if ((err = judged(auditor, table, judge(auditor, &rows)))) return err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 static size_t key_size(const struct audit_rows *rows)
 {
 	return rows->key_size ? rows->key_size : NUMBER_BYTES;
@@ -112,6 +129,17 @@ enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct au
 	found->value = buffer_span(&auditor->whole);
 	found->whole = true;
 	return OK;
+}
+
+enum err audit_each_whole(struct auditor *auditor, enum table table, size_t size, audit_judge_whole *judge,
+                          void *context)
+{
+	struct audit_rows  rows = {.table = table, .key_size = size};
+	struct audit_whole found = {.context = context};
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found)))
+		if (found.whole && (err = judged(auditor, table, judge(auditor, &found)))) return err;
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version)

@@ -36,8 +36,9 @@ static void judge_rule(struct auditor *auditor, const struct rule *rule, const c
 		audit_fault(auditor, TABLE_RULE, "%s has actions beyond the limit of its event", id);
 }
 
-static void judge_row(struct auditor *auditor, const struct audit_whole *found, struct sums *sums)
+static enum err judge_row(struct auditor *auditor, const struct audit_whole *found)
 {
+	struct sums      *sums = found->context;
 	struct rule_row   row;
 	struct rule       rule;
 	struct file_fault fault;
@@ -47,7 +48,7 @@ static void judge_row(struct auditor *auditor, const struct audit_whole *found, 
 	uuid_text(row.id, id);
 	if (rule_row_read(found->value, &row)) {
 		audit_fault(auditor, TABLE_RULE, "%s is a row of a wrong form", id);
-		return;
+		return OK;
 	}
 	if (row.created.v < 0 || row.updated.v < row.created.v)
 		audit_fault(auditor, TABLE_RULE, "%s has impossible times", id);
@@ -58,6 +59,7 @@ static void judge_row(struct auditor *auditor, const struct audit_whole *found, 
 		audit_fault(auditor, TABLE_RULE, "%s cannot be read", id);
 	else
 		judge_rule(auditor, &rule, id, sums);
+	return OK;
 }
 
 static enum err judge_rule_of(struct auditor *auditor, const uint8_t id[RULE_KEY_REST])
@@ -74,33 +76,22 @@ static enum err judge_rule_of(struct auditor *auditor, const uint8_t id[RULE_KEY
 	return err;
 }
 
-static enum err audit_fired(struct auditor *auditor)
+static enum err judge_fired(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_RULE_FIRED};
-	uint8_t           before[RULE_KEY_REST] = {0};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size != FIRED_KEY_REST || rows.value.size) {
-			audit_fault(auditor, TABLE_RULE_FIRED, "a row of a wrong form");
-			continue;
-		}
-		uint32_t number = get_be32(rows.rest.at + FIRED_KEY_REST - 4);
-		if (number >= auditor->pass_count)
-			audit_fault(auditor, TABLE_RULE_FIRED, "pass %u does not exist", number);
-		if (!memcmp(before, rows.rest.at, sizeof before)) continue;
-		memcpy(before, rows.rest.at, sizeof before);
-		if ((err = judge_rule_of(auditor, before))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	uint8_t *before = rows->context; /* the rule of the row before */
+	if (rows->rest.size != FIRED_KEY_REST || rows->value.size) return ERR_MALFORMED;
+	uint32_t number = get_be32(rows->rest.at + FIRED_KEY_REST - 4);
+	if (number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_RULE_FIRED, "pass %u does not exist", number);
+	if (!memcmp(before, rows->rest.at, RULE_KEY_REST)) return OK;
+	memcpy(before, rows->rest.at, RULE_KEY_REST);
+	return judge_rule_of(auditor, before);
 }
 
 enum err audit_rules(struct auditor *auditor)
 {
-	struct audit_rows  rows = {.table = TABLE_RULE, .key_size = RULE_KEY_REST};
-	struct audit_whole found;
-	struct sums        sums = {.rules = 0};
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole) judge_row(auditor, &found, &sums);
-	return err == ERR_NOT_FOUND ? audit_fired(auditor) : err;
+	struct sums sums = {.rules = 0};
+	uint8_t     before[RULE_KEY_REST] = {0};
+	enum err    err = audit_each_whole(auditor, TABLE_RULE, RULE_KEY_REST, judge_row, &sums);
+	return err ? err : audit_each(auditor, TABLE_RULE_FIRED, judge_fired, before);
 }

@@ -36,24 +36,21 @@ static struct reader_seen *find_reader(const struct scans_seen *seen, uint32_t n
 	return low < seen->reader_count && readers[low].number == number ? &readers[low] : NULL;
 }
 
-static enum err audit_numbers(struct auditor *auditor, struct scans_seen *seen)
+static enum err take_number(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_READER_NUMBER};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		struct reader_seen one = {.number = 0};
-		if (rows.rest.size == NUMBER_REST) one.number = get_be32(rows.rest.at);
-		if (one.number == 0 || !text_is_plain(rows.value, READER_ID_BYTES_MAX)) {
-			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible id or number",
-			            one.number);
-			continue;
-		}
-		buffer_append(&seen->readers, &one, sizeof one);
-		if (seen->readers.failed) return ERR_NO_MEMORY;
-		seen->reader_count++;
-		seen->readers_highest = one.number;
+	struct scans_seen *seen = rows->context;
+	struct reader_seen one = {.number = 0};
+	if (rows->rest.size == NUMBER_REST) one.number = get_be32(rows->rest.at);
+	if (one.number == 0 || !text_is_plain(rows->value, READER_ID_BYTES_MAX)) {
+		audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible id or number",
+		            one.number);
+		return OK;
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	buffer_append(&seen->readers, &one, sizeof one);
+	if (seen->readers.failed) return ERR_NO_MEMORY;
+	seen->reader_count++;
+	seen->readers_highest = one.number;
+	return OK;
 }
 
 /* A lookup in the table being iterated would move the cursor, so rows are read one by one. */
@@ -98,23 +95,19 @@ static enum err audit_readers(struct auditor *auditor, struct scans_seen *seen)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err audit_names(struct auditor *auditor, struct scans_seen *seen)
+static enum err judge_name(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_READER_NAME};
-	struct reader_row row, found;
-	struct span       value;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		bool is_good = !reader_name_read(rows.value, &row) &&
-		               text_is_plain(row.name, READER_NAME_BYTES_MAX) && row.named_at.v >= 0;
-		seen->sum.readers_named++;
-		err = view_get(auditor->reader, TABLE_READER, rows.row.key, &value);
-		if (err && !audit_is_fault(err)) return err;
-		if (!is_good || err || reader_row_read(value, &found) || found.number != row.number)
-			audit_fault(auditor, TABLE_READER_NAME,
-			            "a name of a wrong form, or of an unknown reader");
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct scans_seen *seen = rows->context;
+	struct reader_row  row, found;
+	struct span        value;
+	bool               is_good = !reader_name_read(rows->value, &row) &&
+	               text_is_plain(row.name, READER_NAME_BYTES_MAX) && row.named_at.v >= 0;
+	seen->sum.readers_named++;
+	enum err err = view_get(auditor->reader, TABLE_READER, rows->row.key, &value);
+	if (err && !audit_is_fault(err)) return err;
+	if (!is_good || err || reader_row_read(value, &found) || found.number != row.number)
+		audit_fault(auditor, TABLE_READER_NAME, "a name of a wrong form, or of an unknown reader");
+	return OK;
 }
 
 /* Scans -------------------------------------------------------------------------------------------------- */
@@ -174,21 +167,17 @@ static void judge_row(struct auditor *auditor, struct scans_seen *seen, struct s
 		audit_fault(auditor, TABLE_SCAN, "scans from %u: something stands behind the last", first);
 }
 
-static enum err audit_rows_of_scans(struct auditor *auditor, struct scans_seen *seen)
+static enum err judge_scans(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_SCAN};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		bool is_next = rows.rest.size == NUMBER_REST &&
-		               (uint64_t)get_be32(rows.rest.at) * SCAN_ROW_SCANS == seen->sum.made;
-		if (is_next && scan_rows_are_whole(rows.value) &&
-		    scan_rows_counts(rows.value)[SCAN_COUNT_USED])
-			judge_row(auditor, seen, rows.value);
-		else
-			audit_fault(auditor, TABLE_SCAN, "the row of scans from %u is missing or wrong",
-			            seen->sum.made);
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct scans_seen *seen = rows->context;
+	bool               is_next = rows->rest.size == NUMBER_REST &&
+	               (uint64_t)get_be32(rows->rest.at) * SCAN_ROW_SCANS == seen->sum.made;
+	if (is_next && scan_rows_are_whole(rows->value) && scan_rows_counts(rows->value)[SCAN_COUNT_USED])
+		judge_row(auditor, seen, rows->value);
+	else
+		audit_fault(auditor, TABLE_SCAN, "the row of scans from %u is missing or wrong",
+		            seen->sum.made);
+	return OK;
 }
 
 /* Sums --------------------------------------------------------------------------------------------------- */
@@ -234,10 +223,11 @@ static void compare(struct auditor *auditor, size_t number)
 
 static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
 {
-	enum err err;
-	if ((err = audit_numbers(auditor, seen)) || (err = audit_rows_of_scans(auditor, seen))) return err;
-	if ((err = audit_readers(auditor, seen)) || (err = audit_names(auditor, seen))) return err;
-	return audit_tally(auditor, seen);
+	enum err err = audit_each(auditor, TABLE_READER_NUMBER, take_number, seen);
+	if (!err) err = audit_each(auditor, TABLE_SCAN, judge_scans, seen);
+	if (!err) err = audit_readers(auditor, seen);
+	if (!err) err = audit_each(auditor, TABLE_READER_NAME, judge_name, seen);
+	return err ? err : audit_tally(auditor, seen);
 }
 
 enum err audit_scans(struct auditor *auditor)

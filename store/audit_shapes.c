@@ -47,8 +47,9 @@ static enum err know(struct auditor *auditor, const uint8_t *hash, struct known 
 	return judge_image(auditor, TABLE_IMAGE_SHAPE, hash);
 }
 
-static enum err judge_shape(struct auditor *auditor, const struct audit_whole *found, struct known *known)
+static enum err judge_shape(struct auditor *auditor, const struct audit_whole *found)
 {
+	struct known        *known = found->context;
 	struct shape_verdict verdict;
 	unsigned             shape = found->key[IMAGE_HASH_BYTES];
 	uint32_t             image = get_be32(found->key);
@@ -68,31 +69,20 @@ static enum err judge_shape(struct auditor *auditor, const struct audit_whole *f
 	return OK;
 }
 
-static enum err audit_due(struct auditor *auditor)
+static enum err judge_due(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_SHAPE_DUE};
-	struct shape_due  due;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		struct row_key key = key_account(auditor->account);
-		size_t size = rows.rest.size < IMAGE_HASH_BYTES + 1 ? rows.rest.size : IMAGE_HASH_BYTES + 1;
-		memcpy(key.bytes + key.size, rows.rest.at, size);
-		key.size += size;
-		if (shape_due_read(key_span(&key), rows.value, &due))
-			audit_fault(auditor, TABLE_SHAPE_DUE, "a row of a wrong form");
-		else if (!due.is_walk && (err = judge_image(auditor, TABLE_SHAPE_DUE, due.hash)))
-			return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	struct row_key key = key_account(auditor->account);
+	size_t         size = rows->rest.size < IMAGE_HASH_BYTES + 1 ? rows->rest.size : IMAGE_HASH_BYTES + 1;
+	struct shape_due due;
+	memcpy(key.bytes + key.size, rows->rest.at, size);
+	key.size += size;
+	if (shape_due_read(key_span(&key), rows->value, &due)) return ERR_MALFORMED;
+	return due.is_walk ? OK : judge_image(auditor, TABLE_SHAPE_DUE, due.hash);
 }
 
 enum err audit_shapes(struct auditor *auditor)
 {
-	struct audit_rows  rows = {.table = TABLE_IMAGE_SHAPE, .key_size = SHAPE_KEY};
-	struct audit_whole found;
-	struct known       known = {.shapes = 0};
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole && (err = judge_shape(auditor, &found, &known))) return err;
-	return err == ERR_NOT_FOUND ? audit_due(auditor) : err;
+	struct known known = {.shapes = 0};
+	enum err     err = audit_each_whole(auditor, TABLE_IMAGE_SHAPE, SHAPE_KEY, judge_shape, &known);
+	return err ? err : audit_each(auditor, TABLE_SHAPE_DUE, judge_due, NULL);
 }

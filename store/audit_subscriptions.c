@@ -35,30 +35,24 @@ static enum err judge_active(struct auditor *auditor, struct active *active, con
 	return OK;
 }
 
-static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows, struct active *active)
+static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows)
 {
 	struct subscription row;
 	char                id[UUID_TEXT];
-	if (rows->rest.size != KEY_REST || subscription_read(rows->value, &row)) {
-		audit_fault(auditor, TABLE_SUBSCRIPTION, "a row of a wrong form");
-		return OK;
-	}
+	if (rows->rest.size != KEY_REST || subscription_read(rows->value, &row)) return ERR_MALFORMED;
 	memcpy(row.id.b, rows->rest.at, sizeof row.id.b);
 	uuid_text(row.id, id);
 	if (row.created.v < 0 || row.updated.v < row.created.v)
 		audit_fault(auditor, TABLE_SUBSCRIPTION, "%s has impossible times", id);
 	if (row.generation == 0) audit_fault(auditor, TABLE_SUBSCRIPTION, "%s is of no generation", id);
-	return row.active ? judge_active(auditor, active, &row, id) : OK;
+	return row.active ? judge_active(auditor, rows->context, &row, id) : OK;
 }
 
 enum err audit_subscriptions(struct auditor *auditor)
 {
-	struct audit_rows rows = {.table = TABLE_SUBSCRIPTION};
-	struct active     active = {.count = 0};
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows)))
-		if ((err = judge_row(auditor, &rows, &active))) break;
+	struct active active = {.count = 0};
+	enum err      err = audit_each(auditor, TABLE_SUBSCRIPTION, judge_row, &active);
 	for (unsigned i = 0; i < WEBHOOKS_ACTIVE_MAX; i++)
 		buffer_free(&active.urls[i]);
-	return err == ERR_NOT_FOUND ? OK : err;
+	return err;
 }

@@ -63,21 +63,15 @@ static enum err audit_texts(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err audit_states(struct auditor *auditor)
+static enum err take_state(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows   rows = {.table = TABLE_TEMPLATE_STATE};
+	uint32_t            number = rows->rest.size == NUMBER_REST ? get_be32(rows->rest.at) : 0;
 	struct template_use use;
-	enum err            err;
-	while (!(err = audit_row(auditor, &rows))) {
-		uint32_t number = rows.rest.size == NUMBER_REST ? get_be32(rows.rest.at) : 0;
-		if (!number || number > auditor->template_count || template_use_read(rows.value, &use)) {
-			audit_fault(auditor, TABLE_TEMPLATE_STATE,
-			            "a row of a wrong form, or of no template");
-			continue;
-		}
+	if (!number || number > auditor->template_count || template_use_read(rows->value, &use))
+		audit_fault(auditor, TABLE_TEMPLATE_STATE, "a row of a wrong form, or of no template");
+	else
 		auditor->templates[number].use = use;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	return OK;
 }
 
 enum err audit_templates(struct auditor *auditor)
@@ -92,7 +86,7 @@ enum err audit_templates(struct auditor *auditor)
 	buffer_clear(&auditor->name_fields);
 	auditor->url_sum = 0;
 	enum err err = audit_texts(auditor);
-	if (err || (err = audit_states(auditor))) return err;
+	if (err || (err = audit_each(auditor, TABLE_TEMPLATE_STATE, take_state, NULL))) return err;
 	for (uint32_t number = 1; number <= auditor->template_count; number++) {
 		const struct template_seen *seen = &auditor->templates[number];
 		bool                        is_deleted = seen->use.state == TEMPLATE_DELETED;

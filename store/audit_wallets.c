@@ -28,13 +28,14 @@ static void judge_credential(struct auditor *auditor, struct span value, enum wa
 		audit_fault(auditor, TABLE_WALLET_CREDENTIAL, "a row of %s ends before it begins", text);
 }
 
-static void judge_value(struct auditor *auditor, const struct audit_whole *found, struct kept kinds[])
+static enum err judge_value(struct auditor *auditor, const struct audit_whole *found)
 {
+	struct kept     *kinds = found->context;
 	enum wallet_kind kind;
 	uint64_t         number;
 	if (!wallet_key_read(span_of(found->key, WALLET_KEY_BYTES), &kind, &number)) {
 		audit_fault(auditor, TABLE_WALLET_CREDENTIAL, "a key of a wrong form");
-		return;
+		return OK;
 	}
 	struct kept *kept = &kinds[kind];
 	if (!number) {
@@ -42,21 +43,19 @@ static void judge_value(struct auditor *auditor, const struct audit_whole *found
 			audit_fault(auditor, TABLE_WALLET_CREDENTIAL, "a row of a wrong form, of %s",
 			            wallet_kind_text(kind));
 		kept->has_current = false; /* until its row comes */
-		return;
+		return OK;
 	}
 	kept->count++;
 	if (number == kept->current) kept->has_current = true;
 	judge_credential(auditor, found->value, kind, number);
+	return OK;
 }
 
 enum err audit_wallets(struct auditor *auditor)
 {
-	struct audit_rows  rows = {.table = TABLE_WALLET_CREDENTIAL, .key_size = WALLET_KEY_BYTES};
-	struct kept        kinds[WALLET_KIND_END] = {{.count = 0}};
-	struct audit_whole found;
-	enum err           err;
-	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole) judge_value(auditor, &found, kinds);
+	struct kept kinds[WALLET_KIND_END] = {{.count = 0}};
+	enum err    err = audit_each_whole(auditor, TABLE_WALLET_CREDENTIAL, WALLET_KEY_BYTES, judge_value,
+	                                   kinds);
 	for (unsigned kind = WALLET_APPLE; kind < WALLET_KIND_END; kind++) {
 		const struct kept *kept = &kinds[kind];
 		if ((kept->count || kept->current) && !kept->has_current)
@@ -67,5 +66,5 @@ enum err audit_wallets(struct auditor *auditor)
 			            "%u credentials of %s, beyond the limit", kept->count,
 			            wallet_kind_text(kind));
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
+	return err;
 }

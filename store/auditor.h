@@ -98,8 +98,15 @@ struct audit_rows {
 	struct span    rest, value;
 	bool           begun, kept; /* kept: the next call returns the same row again */
 	size_t         key_size;    /* PARTED: bytes of `rest` before the part's number; 0: a u32 */
+	void          *context;     /* of audit_each() */
 };
 must_check enum err audit_row(struct auditor *auditor, struct audit_rows *rows);
+
+/* Calls `judge` at each of the account's rows of one table, in order; it finds `context` in rows->context. Its
+ * ERR_MALFORMED becomes the fault "a row of a wrong form", any other error ends the iteration. Errors: as audit_row(),
+ * without ERR_NOT_FOUND, and the judge's. */
+typedef enum err    audit_judge(struct auditor *auditor, const struct audit_rows *rows);
+must_check enum err audit_each(struct auditor *auditor, enum table table, audit_judge *judge, void *context);
 
 /* The next value of a PARTED table. Its keys are account | number, optionally longer. *whole false: a fault was
  * added, and nothing else in `found` is valid. The value and the key (`rows->rest` belongs to its last part) live
@@ -110,8 +117,14 @@ struct audit_whole {
 	uint32_t    number;
 	uint8_t     key[AUDIT_KEY_MAX]; /* rows->key_size bytes */
 	struct span value;
+	void       *context; /* of audit_each_whole() */
 };
 must_check enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found);
+
+/* As audit_each(), for the whole values of a PARTED table. `key_size`: as in struct audit_rows. */
+typedef enum err    audit_judge_whole(struct auditor *auditor, const struct audit_whole *found);
+must_check enum err audit_each_whole(struct auditor *auditor, enum table table, size_t key_size,
+                                     audit_judge_whole *judge, void *context);
 
 /* The parts: each audits the current account. */
 #define A(name) must_check enum err audit_##name(struct auditor *auditor);

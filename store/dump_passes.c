@@ -6,10 +6,10 @@
 #include "schemas/wallet/kind.h"
 #include "store/chunk.h"
 #include "store/db.h"
+#include "store/hot.h"
 #include "store/image_shape.h"
 #include "store/scan_row.h"
 #include "store/status.h"
-#include "store/hot.h"
 #include "store/text.h"
 
 #include <stdio.h>
