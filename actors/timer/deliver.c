@@ -276,11 +276,18 @@ static void take_item(struct batch *batch, const msgpack_object *object)
 	report(batch->work.deliver, batch->leases[at], &end);
 }
 
-static void end_batch(struct batch *batch)
+static void give_back_unseen(struct batch *batch)
 {
 	struct attempt_report end = {.what = ATTEMPT_NOT_MADE};
-	for (unsigned i = 0; i < batch->count; i++)
+	for (unsigned i = 0; i < batch->count; i++) {
 		if (!batch->seen[i]) report(batch->work.deliver, batch->leases[i], &end);
+		batch->seen[i] = true;
+	}
+}
+
+static void end_batch(struct batch *batch)
+{
+	give_back_unseen(batch);
 	work_free(&batch->work);
 }
 
@@ -422,6 +429,7 @@ void deliver_cut(struct deliver *deliver)
 	LIST_FOREACH(work, &deliver->works, link)
 	{
 		struct attempt *attempt = (struct attempt *)work;
+		if (work->asked.on_reply == on_rendered) give_back_unseen((struct batch *)work);
 		if (work->job.on_done != on_done || attempt->is_cut) continue;
 		attempt->is_cut = true;
 		report(deliver, attempt->lease, &end);

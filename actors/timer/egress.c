@@ -202,9 +202,13 @@ static void let_go(struct host *host)
 	if (host->is_settling) TAILQ_REMOVE(&host->egress->settling, host, in_settling);
 	host->is_settling = false;
 	while ((attempt = TAILQ_FIRST(&host->looking))) {
+		bool is_late = attempt->due.v <= host->egress->now.v; /* the process was stopped meanwhile */
+		struct ending ending = ending_of_time(attempt);
 		TAILQ_REMOVE(&host->looking, attempt, of_endpoint);
 		attempt_move(attempt, CALLING); /* it leaves its host's list */
-		if (host->address_count)
+		if (is_late)
+			finish(attempt, ending);
+		else if (host->address_count)
 			call(attempt);
 		else
 			finish(attempt, (struct ending){ATTEMPT_DNS, host->why});
@@ -264,6 +268,18 @@ static void begin_some(struct egress *egress)
 	for (unsigned i = 0; i < BEGUN_A_TURN && (endpoint = endpoint_next(egress)); i++) {
 		begin(egress, TAILQ_FIRST(&endpoint->waiting));
 		endpoint_settle(endpoint);
+	}
+}
+
+/* What has come by now; those that their ends cause wait for the next turn. */
+static void end_waiting(struct egress *egress)
+{
+	const struct attempt *last = TAILQ_LAST(&egress->in[WAITING], attempts);
+
+	for (bool is_last = !last; !is_last;) {
+		struct attempt *attempt = TAILQ_FIRST(&egress->in[WAITING]);
+		is_last = attempt == last;
+		finish(attempt, ending_of_time(attempt));
 	}
 }
 
@@ -358,9 +374,17 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	end_due(egress, DRAINING);
 	/* Before new ones begin: the process may have been stopped. */
 	end_due(egress, WAITING);
-	begin_some(egress);
+	if (egress->is_stopping)
+		end_waiting(egress);
+	else
+		begin_some(egress);
 	endpoints_forget(egress, now);
 	return more ? (dur_us){0} : sleep_of(egress);
+}
+
+void egress_stop(struct egress *egress)
+{
+	egress->is_stopping = true;
 }
 
 struct trust *egress_authorities(const struct egress *egress)

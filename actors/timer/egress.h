@@ -45,6 +45,8 @@ struct egress_options {
 must_check enum err egress_open(struct egress **egress, const struct egress_options *options);
 /* Changes the authorities for new connections. Errors: those of trust_change(). */
 must_check enum err egress_trust(struct egress *egress, struct span ca);
+/* From now on no request begins: those that wait, or are started later, end with ATTEMPT_NOT_STARTED in the next turn. */
+void egress_stop(struct egress *egress);
 /* Open and waiting requests end without a `done`. NULL is fine. */
 void egress_close(struct egress **egress);
 

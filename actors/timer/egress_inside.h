@@ -130,7 +130,8 @@ struct egress {
 	uint32_t              waiting_count, running, doubtful_running, fetch_count, idle_count;
 	size_t                body_bytes, body_bytes_of[SLOT_COUNT]; /* in all; by the owner's slot */
 	bool                  doubtful_next;                         /* the two READY queues take turns */
-	bool                  has_freed; /* a place was freed since HELD ones were checked */
+	bool                  has_freed;   /* a place was freed since HELD ones were checked */
+	bool                  is_stopping; /* nothing begins any more */
 };
 
 /* ---- attempt.c ---- */

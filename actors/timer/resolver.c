@@ -170,6 +170,7 @@ static void stream_drop(struct stream *stream)
 {
 	struct resolver *resolver = stream->resolver;
 
+	if (stream->question) stream->question->stream = NULL; /* it may live until its other family ends */
 	if (stream->ares) ares_destroy(stream->ares);
 	resolver->streams_of[stream->owner]--;
 	resolver->streams[stream->place] = NULL;

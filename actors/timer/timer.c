@@ -374,6 +374,8 @@ static void drain(struct timer *timer)
 		googling_stop(timer->googlings[shard]);
 	}
 	turn_until_idle(timer, DRAIN_MS);
+	egress_stop(timer->egress);
+	turn(timer, time_mono()); /* what has not begun is reported as not made */
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
 		deliver_cut(timer->deliveries[shard]);
 	turn_until_idle(timer, LAST_WORDS_MS);

@@ -57,6 +57,10 @@ CURLcode tls_begin(CURL *easy, void *context, void *user)
 	(void)easy;
 	attempt->detail = DETAIL_NONE; /* dialling noted a detail of addresses that were not used */
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+	/* Without Diffie-Hellman over finite fields: an endpoint may choose a prime that takes this thread a second. */
+	if (!SSL_CTX_set_cipher_list(context, "DEFAULT:!kDHE") ||
+	    !SSL_CTX_set1_groups_list(context, "X25519:P-256:X448:P-384:P-521"))
+		return CURLE_SSL_CIPHER;
 	SSL_CTX_set_app_data(context, attempt);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_verified);
 	SSL_CTX_set_client_cert_cb(context, on_certificate_asked);

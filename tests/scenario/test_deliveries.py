@@ -427,6 +427,23 @@ def test_an_attempt_cut_off_by_a_stop_is_retried_when_due(new_service, authority
     shop.close()
 
 
+def test_attempts_that_had_not_begun_at_a_stop_are_not_counted(new_service, authority, receiver):
+    """Two subscriptions on one host may lease more than the host gets at once."""
+    service = new_service(shards=1, options=options(authority))
+    shop, paths = hooked_shop(service), ("/hang/one", "/hang/two")
+    for path in paths:
+        subscribe(shop, receiver.url(path), [CREATED])
+    for _ in range(30):
+        shop.create()
+    await_that(lambda: sum(len(receiver.to[path]) for path in paths) >= 16, "the host's attempts to hang")
+    assert service.stop() == 0
+    sent = sum(len(receiver.to[path]) for path in paths)
+    service.options.append("--no-deliveries")
+    service.start()
+    assert sum(row["attempts"] for row in deliveries_of(shop)) == sent < 60
+    shop.close()
+
+
 def test_repeated_deaths_of_the_timer_do_not_use_up_all_attempts(new_service, authority, receiver):
     """A delivery that the dead timer held is due at once after the first death, and after the usual wait after further
     deaths."""

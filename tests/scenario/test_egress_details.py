@@ -129,6 +129,35 @@ def test_each_failed_handshake_has_its_detail(chain, trusting, raw, mute):
         "hole": ("timeout", "connect: timeout, no address took the connection")}
 
 
+# TLS_DHE_RSA_WITH_...: AES in CBC, GCM and CCM, CHACHA20
+DHE = {0x33, 0x39, 0x67, 0x6B, 0x9E, 0x9F, 0xC09E, 0xC09F, 0xC0A2, 0xC0A3, 0xCCAA}
+FFDHE = set(range(0x100, 0x105))
+
+
+def numbers(data, at):
+    """A list of 16-bit numbers behind its length, and where it ends."""
+    end = at + 2 + int.from_bytes(data[at:at + 2], "big")
+    return {int.from_bytes(data[i:i + 2], "big") for i in range(at + 2, end, 2)}, end
+
+
+def test_no_diffie_hellman_over_finite_fields_is_offered(trusting, raw):
+    """An endpoint chooses its prime: a large one would take a second of the thread that serves all accounts."""
+    hellos = []
+    drive([f"post one {raw(lambda one: hellos.append(one.recv(65536)))}"], *trusting)
+    hello = hellos[0]
+    at = 5 + 4 + 2 + 32  # record, message, version, random
+    suites, at = numbers(hello, at + 1 + hello[at])
+    assert 0x1301 in suites and 0xC02F in suites and not suites & DHE
+    at += 1 + hello[at] + 2
+    groups = None
+    while at < len(hello):
+        kind, size = (int.from_bytes(hello[i:i + 2], "big") for i in (at, at + 2))
+        if kind == 10:
+            groups, _ = numbers(hello, at + 4)
+        at += 4 + size
+    assert 0x1D in groups and not groups & FFDHE
+
+
 @pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_an_endpoint_that_requires_a_client_certificate(authority, chain, trusting, raw, newest):
     context = server_context(chain, verify_mode=ssl.CERT_REQUIRED, maximum_version=newest)
