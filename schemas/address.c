@@ -107,6 +107,11 @@ void address_text(const struct address *address, char text[IP_TEXT])
 		inet_ntop(AF_INET6, address->byte, text, IP_TEXT);
 }
 
+bool address_range_has(const struct address_range *range, const struct address_range *part)
+{
+	return part->bits >= range->bits && is_in(&part->from, range);
+}
+
 bool address_range_read(const char *text, struct address_range *range)
 {
 	char        from[IP_TEXT];

@@ -25,6 +25,7 @@ struct address_range {
 	unsigned       bits; /* of 128: an IPv4 range has 96 more than written */
 };
 bool address_range_read(const char *text, struct address_range *range);
+bool address_range_has(const struct address_range *range, const struct address_range *part); /* all of it */
 
 /* Which addresses may be called. Zeroed: public ones only. `allowed` and `allow_private` are the operator's
  * exceptions; `own` are addresses of this host, which only the operator may name. */

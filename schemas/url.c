@@ -234,12 +234,25 @@ static bool allows_loopback(const struct address_rules *rules)
 	return address_is_allowed(rules, &v4) || address_is_allowed(rules, &v6);
 }
 
+/* Names under .internal stand for hosts of a private network: an exception for this host alone is none for them. */
+static bool allows_networks(const struct address_rules *rules)
+{
+	struct address_range v4, v6;
+
+	if (!rules || rules->allow_private) return rules != NULL;
+	must(address_range_read("127.0.0.0/8", &v4) && address_range_read("::1/128", &v6));
+	for (unsigned i = 0; i < rules->allowed_count; i++) {
+		const struct address_range *range = &rules->allowed[i];
+		if (!address_range_has(&v4, range) && !address_range_has(&v6, range)) return true;
+	}
+	return false;
+}
+
 static enum cause check(const struct url *url, const struct address_rules *rules)
 {
 	if (url->is_address) return address_may_name(rules, &url->address) ? CAUSE_NONE : CAUSE_URL_ADDRESS;
 	if (is_under(url->name, "localhost") && !allows_loopback(rules)) return CAUSE_URL_LOCALHOST;
-	if (is_under(url->name, "internal") && !(rules && (rules->allow_private || rules->allowed_count)))
-		return CAUSE_URL_INTERNAL;
+	if (is_under(url->name, "internal") && !allows_networks(rules)) return CAUSE_URL_INTERNAL;
 	return CAUSE_NONE;
 }
 

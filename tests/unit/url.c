@@ -273,6 +273,11 @@ Test(url, is_allowed_by_the_operators_exceptions_but_never_without_https)
 	    {"10.0.0.0/8", "https://localhost/", ERR_INVALID_WEBHOOK_URL},
 	    {"10.0.0.0/8", "https://db.internal/", OK},
 	    {"127.0.0.0/8", "https://localhost/", OK},
+	    {"127.0.0.0/8", "https://db.internal/", ERR_INVALID_WEBHOOK_URL},
+	    {"127.0.0.1/32", "https://db.internal/", ERR_INVALID_WEBHOOK_URL},
+	    {"::1/128", "https://db.internal/", ERR_INVALID_WEBHOOK_URL},
+	    {"0.0.0.0/0", "https://db.internal/", OK},
+	    {"fd00::/8", "https://db.internal/", OK},
 	    {"::1/128", "https://a.localhost/", OK},
 	};
 
