@@ -117,7 +117,7 @@ void            connection_drop_ahead(struct connection *connection);
  * Answers of up to ANSWER_SMALL_BYTES are always accepted. */
 must_check enum err connection_charge_answer(struct connection *connection, size_t size);
 void     connection_count_answer(struct connection *connection, size_t size); /* sets its final size */
-void     connection_count_more(struct connection *connection, size_t size); /* adds, whatever others hold */
+void     connection_count_more(struct connection *connection, size_t size);   /* adds, whatever others hold */
 uint64_t answers_held(const struct service *service);        /* bytes of all answers of all threads */
 void     connection_uncharge(struct connection *connection); /* the request is over */
 

@@ -22,7 +22,7 @@ enum {
 	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
-	TEMPLATE_KEY_BYTES_MAX = 100, /* key of a field; INVALID_INPUT */
+	TEMPLATE_KEY_BYTES_MAX = 100,     /* key of a field; INVALID_INPUT */
 	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* RESOURCE_CONFLICT */
 	TEMPLATES_MADE_MAX =
 	    UINT16_MAX,            /* deleted ones too: a pass stores it in 16 bits; RESOURCE_CONFLICT */

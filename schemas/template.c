@@ -77,7 +77,8 @@ static bool read_field(const struct json *value, const char *in, struct template
 	*field = (struct template_field){.key = {NULL, 0}};
 	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "A field is a JSON object.");
 	if (!file_knows(value, keys, in, unknown, fault)) return false;
-	if (!file_text(value, "key", &field->key) || !field->key.size || field->key.size > TEMPLATE_KEY_BYTES_MAX)
+	if (!file_text(value, "key", &field->key) || !field->key.size ||
+	    field->key.size > TEMPLATE_KEY_BYTES_MAX)
 		return file_wrong(fault, in, "key", "A field has a key, a string of 1 to 100 bytes.");
 	field->label = field->key;
 	if (!read_shown(value, "label", &field->label))

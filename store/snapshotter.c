@@ -148,7 +148,8 @@ static bool must_forget(struct snapshotter *snapshotter, const struct inventory 
 	bool    due = inventory->erased.v && clean_snapshots(snapshotter, inventory) < SNAPSHOTS_KEPT &&
 	           monotonic_s() >= snapshotter->retry_at_s;
 	int64_t age_us = inventory->count ? real_time().v - inventory->list[0].made.v : INT64_MAX;
-	if (age_us >= 0 && age_us < after_s * US_PER_SEC) due = false; /* below 0: the clock was ahead when it was made */
+	if (age_us >= 0 && age_us < after_s * US_PER_SEC)
+		due = false; /* below 0: the clock was ahead when it was made */
 	bool is_made = inventory->count && inventory->list[0].at.seq == inventory->at.seq;
 	bool wants = due && (is_made || remembers(snapshotter, inventory, inventory->at.segment));
 	atomic_store(&snapshotter->wants_segment, wants);
@@ -256,7 +257,8 @@ static enum err settle(struct snapshotter *snapshotter, const struct snapshotter
 
 static enum err copy_out(struct snapshotter *snapshotter, const struct snapshot *made)
 {
-	return snapshot_export(snapshotter->shard_dir.dir_fd, made, snapshotter->export_fd, &snapshotter->progress);
+	return snapshot_export(snapshotter->shard_dir.dir_fd, made, snapshotter->export_fd,
+	                       &snapshotter->progress);
 }
 
 static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state *state)

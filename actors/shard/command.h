@@ -28,7 +28,7 @@ struct delivery_counters {
 	/* NONE: a success; the last: a status other than 2xx. */
 	atomic_uint_fast64_t attempts[ATTEMPT_ERRORS + 1];
 	atomic_uint_fast64_t ended[DELIVERY_OUTCOMES]; /* deliveries, by outcome */
-	struct histogram     first_attempt; /* from the event to the first attempt (scale_us) */
+	struct histogram     first_attempt;            /* from the event to the first attempt (scale_us) */
 };
 
 /* Results of creations with images since the start. */

@@ -150,7 +150,8 @@ static void give_up(struct maintenance *maintenance, mono_us now)
 		struct job *job = &maintenance->jobs[i];
 		if (job->ended) continue;
 		if (!job->asked && waited > BUSY_WAIT_MS)
-			fail(job, i, job->refused, job->refused == ERR_RESOURCE_CONFLICT ? "It is busy with another job." : NULL);
+			fail(job, i, job->refused,
+			     job->refused == ERR_RESOURCE_CONFLICT ? "It is busy with another job." : NULL);
 		if (job->asked && waited > STALL_WAIT_MS)
 			fail(job, i, ERR_SHARD_UNAVAILABLE, "Its job does not go on.");
 	}

@@ -237,9 +237,11 @@ def test_large_passes_that_wait_for_images_refuse_no_other_account(new_service, 
     shop, other = Shop(service, ("balance",)), Shop(service, ("balance",))
     mine = other.create()["id"]
     with ThreadPoolExecutor(20) as pool:
-        hanging = [pool.submit(post, shop, {**body_with(gallery.url(f"/held-image/{i}")), "hidden": {"x": "y" * 900_000}})
-                   for i in range(20)]
-        wait_for(lambda: shop.list("?status=creating")[1] == 20, 10, "the creations to be stored")
+        hanging = []
+        while len(hanging) < 20:
+            url = gallery.url(f"/held-image/{len(hanging)}")
+            hanging.append(pool.submit(post, shop, {**body_with(url), "hidden": {"x": "y" * 900_000}}))
+            wait_for(lambda: shop.list("?status=creating&limit=1")[1] == len(hanging), 10, "the creation to be stored")
         for _ in range(50):
             other.add(mine, 1)
         wait_for(lambda: gallery.release() or all(one.done() for one in hanging), 30, "the images")

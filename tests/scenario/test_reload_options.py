@@ -278,7 +278,8 @@ def test_tls_can_only_be_disabled_at_a_start(new_service, tmp_path):
     """The names of the files stand in a text that later reloads replace. Reloads and restarted processes still find them."""
     configured = Configured(new_service, tmp_path)
     service = configured.service
-    service.expect_log("event=restart_needed ", "event=died ")
+    for event in ("restart_needed", "died"):
+        service.expect_log(f"event={event} ")
     assert configured.reload()["needs_restart"] == []  # from now on the first text is not in use any more
     name, configured.text = configured.shown(), ""
     for keys in ("11", "12", "13"):

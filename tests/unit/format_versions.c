@@ -24,7 +24,8 @@ Test(format_versions, the_set_of_late_tables_belongs_to_the_version)
 {
 	cr_expect_eq(TABLES_VERSION, 3);
 	for (unsigned table = 0; table < TABLE_END; table++) {
-		bool is_of_version = table == TABLE_HOT || table == TABLE_LEDGER || table == TABLE_IDEMPOTENCY;
+		bool is_of_version = table == TABLE_HOT || table == TABLE_LEDGER ||
+		                     table == TABLE_IDEMPOTENCY;
 		cr_expect_eq(table_is_late((enum table)table), is_of_version, "table %u", table);
 	}
 }

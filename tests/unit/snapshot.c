@@ -338,7 +338,9 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	size_t size = file_read(&elsewhere, "data.mdb", &bytes);
 	cr_expect_eq(size, state.made.bytes);
 	free(bytes);
-	cr_expect_eq(make(JOB_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
+	cr_expect_eq(
+	    snapshotter_ask(store_snapshotter(store), JOB_BACKUP, span_str("/nowhere/at/all"), &number),
+	    ERR_INVALID_INPUT);
 	test_dir_remove(&elsewhere);
 }
 
