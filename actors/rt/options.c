@@ -55,9 +55,7 @@ const struct row option_rows[] = {
     {"--public-url", TEXT, AT(public_url), .is_valid = option_is_url, .form = "http(s)://HOST[/PATH]",
      .cuts_slash = true, .value = "URL", .example = "https://passes.example",
      .about = "first part of download links",
-     .note = "Links are made from it when they are shown. Links that were sent, and passes on phones, keep "
-             "the former one: let it "
-             "lead here too.",
+     .note = "Links that were sent, and passes on phones, keep the former one: let it lead here too.",
      .unset = "http://LISTEN; https://LISTEN with --tls-cert"},
     {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX, .value = "N",
      .example = "4", .about = "threads of the http process", .unset = "half the processor cores, 1 to 8"},
@@ -98,9 +96,9 @@ const struct row option_rows[] = {
     {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .reloadable = true, .is_valid = is_cidr,
      .form = "ADDRESS/BITS", .value = "CIDR", .example = "10.20.0.0/16", .unset = "none",
      .about = "allows webhooks and images in this network; up to 32 times",
-     .note = "With it URLs may have names: those under localhost if it has 127.0.0.1 or ::1, those under "
-             ".internal if it is "
-             "more than this host."},
+     .note =
+         "It permits names under localhost if 127.0.0.1 or ::1 is in it, and under .internal if more than "
+         "this host is."},
     {"--egress-ca", TEXT, AT(egress_ca), .reloadable = true, .value = "FILE",
      .example = "/etc/stampede/internal-ca.pem", .unset = "none",
      .about = "CA certificates, PEM, trusted in addition to those of the system"},
