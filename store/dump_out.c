@@ -6,6 +6,7 @@
 #include "schemas/date.h"
 #include "schemas/json.h"
 #include "schemas/lines.h"
+#include "schemas/verdicts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +20,16 @@ enum err dump_end(const struct dump_to *to, uint64_t lines)
 		snprintf(to->why, VERSION_TEXT, "Damage is shown in %" PRIu64 " %s, as \"damaged\".", lines,
 		         lines == 1 ? "line" : "lines");
 	return ERR_DAMAGED;
+}
+
+const char *dump_verdict_text(unsigned verdict)
+{
+	static const char *const words[] = {
+#define V(name, status, reason) [SCAN_##name] = #name,
+#include "schemas/verdicts.def"
+#undef V
+	};
+	return verdict < SCAN_VERDICTS ? words[verdict] : "unknown";
 }
 
 void dump_item(struct buffer *out)

@@ -14,16 +14,6 @@
 
 #include <stdio.h>
 
-const char *dump_verdict_text(unsigned verdict)
-{
-	static const char *const words[] = {
-#define V(name, status, reason) [SCAN_##name] = #name,
-#include "schemas/verdicts.def"
-#undef V
-	};
-	return verdict < SCAN_VERDICTS ? words[verdict] : "unknown";
-}
-
 bool dump_nothing(struct buffer *out, struct span key, struct span value)
 {
 	(void)out, (void)key;
