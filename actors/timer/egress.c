@@ -53,7 +53,19 @@ static void attempt_end(struct attempt *attempt)
 	endpoint_settle(endpoint);
 }
 
-enum { NEWS_EVERY_S = 60 }; /* for each host; faster changes are not all logged */
+/* Of each host, and of all together, since an account may name any number of hosts. Further changes are not logged. */
+enum { NEWS_EVERY_S = 60, NEWS_MAX = 60 };
+
+static bool has_room_for_news(struct egress *egress, mono_us now)
+{
+	bool is_over = mono_since(now, egress->news_since).v >= NEWS_EVERY_S * US_PER_SEC;
+
+	if (is_over || !egress->news_since.v) {
+		egress->news_since = now;
+		egress->news_count = 0;
+	}
+	return egress->news_count < NEWS_MAX;
+}
 
 /* Stores the result if it differs from the last one logged. An attempt that did not begin, or failed for lack of our own
  * resources, says nothing about the host. */
@@ -62,6 +74,8 @@ static bool is_news(struct host *host, struct ending ending, mono_us now)
 	bool same = ending.error == host->logged && ending.detail == host->logged_detail;
 	if (same || ending.error == ATTEMPT_NOT_STARTED || ending.error == ATTEMPT_INTERNAL) return false;
 	if (host->logged_at.v && mono_since(now, host->logged_at).v < NEWS_EVERY_S * US_PER_SEC) return false;
+	if (!has_room_for_news(host->egress, now)) return false;
+	host->egress->news_count++;
 	host->logged = ending.error;
 	host->logged_detail = ending.detail;
 	host->logged_at = now;

@@ -131,6 +131,8 @@ struct egress {
 	size_t                body_bytes, body_bytes_of[SLOT_COUNT]; /* in all; by the owner's slot */
 	bool                  doubtful_next;                         /* the two READY queues take turns */
 	bool                  has_freed;   /* a place was freed since HELD ones were checked */
+	mono_us               news_since;  /* lines of the log, */
+	unsigned              news_count;  /* so many since then */
 	bool                  is_stopping; /* nothing begins any more */
 };
 

@@ -292,6 +292,27 @@ Test(issuance, random_operations_lose_nothing)
 	cr_expect(left == 0 && issuance.pass_count == 0, "%u are left", left);
 }
 
+/* As many as rest may be due at any moment: a new pass must not wait for all of them. */
+Test(issuance, new_passes_take_turns_with_those_that_rested)
+{
+	for (uint32_t i = 1; i <= 10; i++)
+		put_template(i);
+	for (unsigned i = 0; i < 10; i++) {
+		struct creating *template = next();
+		cr_assert_not_null(template);
+		issuance_rest(&issuance, template, (dur_us){US_PER_SEC}, now);
+	}
+	pass_ms(1000);
+	create(a, 7);
+	bool is_new = false;
+	for (unsigned i = 0; i < 2; i++) {
+		struct creating *looked_at = next();
+		cr_assert_not_null(looked_at);
+		is_new |= looked_at->kind == CREATING_PASS;
+	}
+	cr_expect(is_new);
+}
+
 Test(issuance, what_rests_comes_in_order_of_its_time)
 {
 	put_template(1);

@@ -112,6 +112,31 @@ Test(shaping, goes_round)
 	}
 }
 
+/* Each image of one account is followed by one of the other, as long as both have some. */
+Test(shaping, accounts_take_turns)
+{
+	static const char *const urls[] = {"a", "b", "c", "d"};
+	const struct account_id  many = account.id;
+	uint8_t                  after[SHAPE_AFTER_BYTES];
+	bool                     again;
+	for (unsigned i = 0; i < 4; i++) {
+		if (i == 3) account.id.b[sizeof account.id - 1] ^= 1;
+		struct image image = store_image(urls[i]);
+		want(&image, SHAPE_OF_LOGO);
+	}
+	cr_assert_not_null(next(span_of(NULL, 0), &again));
+	for (unsigned i = 0; i < 6; i++) {
+		const msgpack_object *items = unpacked.data.via.array.ptr;
+		bool                  was_of_many = !memcmp(arg_span(&items[0]).at, &many, sizeof many);
+		memcpy(after, arg_span(&items[0]).at, sizeof many);
+		memcpy(after + sizeof many, arg_span(&items[1]).at, IMAGE_HASH_BYTES);
+		cr_assert_not_null(next(span_of(after, sizeof after), &again));
+		items = unpacked.data.via.array.ptr;
+		cr_expect_eq(!memcmp(arg_span(&items[0]).at, &many, sizeof many), !was_of_many,
+		             "after image %u", i);
+	}
+}
+
 Test(shaping, of_what_was_wanted_is_taken)
 {
 	struct image image = store_image("a"), other = store_image("b");

@@ -5,16 +5,29 @@
 #include "schemas/api/image.h"
 #include "store/image_shape.h"
 
+/* The first row of the next account with one, or a walk. */
+static enum err next_account(struct view *view, const struct shape_due *before, struct shape_due *due)
+{
+	struct shape_due last = {.account = before->account};
+	memset(last.hash, 0xff, sizeof last.hash);
+	enum err err = shape_due_after(view, &last, due);
+	return err == ERR_NOT_FOUND ? shape_due_after(view, NULL, due) : err;
+}
+
+/* Accounts take turns. In an account the images behind the last hash are next, whosever that was: so one that stays does not
+ * keep the others of its account from their turn. */
 static enum err next_of(struct view *view, struct span after, struct shape_due *due)
 {
-	struct shape_due before = {.is_walk = false};
-	enum err         err = ERR_NOT_FOUND;
-	if (after.size) {
-		memcpy(before.account.b, after.at, sizeof before.account);
-		memcpy(before.hash, after.at + sizeof before.account, sizeof before.hash);
-		err = shape_due_after(view, &before, due);
-	}
-	return err == ERR_NOT_FOUND ? shape_due_after(view, NULL, due) : err;
+	struct shape_due before = {.is_walk = false}, further;
+	if (!after.size) return shape_due_after(view, NULL, due);
+	memcpy(before.account.b, after.at, sizeof before.account);
+	memcpy(before.hash, after.at + sizeof before.account, sizeof before.hash);
+	enum err err = next_account(view, &before, due);
+	if (err || due->is_walk) return err;
+	before.account = due->account;
+	err = shape_due_after(view, &before, &further);
+	if (!err && !memcmp(&further.account, &due->account, sizeof due->account)) *due = further;
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* SHAPE_NEXT, by the timer. */

@@ -62,7 +62,7 @@ void issuance_take(struct issuance *issuance, struct creating *pass)
 {
 	struct fetch *fetch = pass->fetch;
 	if (pass->place == CREATING_IN_LINE) TAILQ_REMOVE(&pass->account->line, pass, in_place);
-	if (pass->place == CREATING_IN_REST) TAILQ_REMOVE(&issuance->resting, pass, in_place);
+	if (pass->place == CREATING_IN_REST) TAILQ_REMOVE(pass->rest, pass, in_place);
 	if (pass->place == CREATING_IN_FETCH) TAILQ_REMOVE(&fetch->passes, pass, in_place);
 	pass->place = CREATING_IN_HAND;
 	pass->fetch = NULL;
@@ -199,26 +199,37 @@ static struct creating *next_in_ring(struct issuance *issuance)
 
 static struct creating *next_rested(struct issuance *issuance, mono_us now)
 {
-	struct creating *pass = TAILQ_FIRST(&issuance->resting);
-	return pass && pass->due.v <= now.v ? pass : NULL;
+	struct creating *earliest = NULL;
+	for (unsigned i = 0; i < RESTS_MAX; i++) {
+		struct creating *pass = TAILQ_FIRST(&issuance->resting[i].list);
+		if (pass && (!earliest || pass->due.v < earliest->due.v)) earliest = pass;
+	}
+	return earliest && earliest->due.v <= now.v ? earliest : NULL;
+}
+
+/* All that rest equally long come in their order. */
+static struct creating_list *list_of(struct issuance *issuance, dur_us rest)
+{
+	struct rest *found = NULL;
+	for (unsigned i = 0; i < RESTS_MAX; i++) {
+		struct rest *one = &issuance->resting[i];
+		if (one->rest.v == rest.v) return &one->list;
+		if (!found && TAILQ_EMPTY(&one->list)) found = one;
+	}
+	must(found != NULL);
+	found->rest = rest;
+	return &found->list;
 }
 
 void issuance_rest(struct issuance *issuance, struct creating *pass, dur_us rest, mono_us now)
 {
-	struct creating *before;
 	must(pass->place == CREATING_IN_HAND && pass->kind != CREATING_PASS);
 	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
 	pass->is_tried = false;
 	pass->place = CREATING_IN_REST;
 	pass->due = mono_after(now, rest);
-	TAILQ_FOREACH_REVERSE(before, &issuance->resting, creating_list, in_place)
-	{
-		if (before->due.v <= pass->due.v) break;
-	}
-	if (before)
-		TAILQ_INSERT_AFTER(&issuance->resting, before, pass, in_place);
-	else
-		TAILQ_INSERT_HEAD(&issuance->resting, pass, in_place);
+	pass->rest = list_of(issuance, rest);
+	TAILQ_INSERT_TAIL(pass->rest, pass, in_place);
 }
 
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
@@ -226,8 +237,10 @@ struct creating *issuance_next(struct issuance *issuance, mono_us now, const cha
 	*error = NULL;
 	struct creating *pass = next_fetched(issuance, error); /* what has arrived is not too late */
 	if (!pass) pass = next_overdue(issuance, now, error);
-	if (!pass) pass = next_rested(issuance, now);
+	issuance->is_turn_of_rested = !issuance->is_turn_of_rested;
+	if (!pass && issuance->is_turn_of_rested) pass = next_rested(issuance, now);
 	if (!pass) pass = next_in_ring(issuance);
+	if (!pass) pass = next_rested(issuance, now);
 	if (pass) issuance_take(issuance, pass);
 	return pass;
 }
@@ -276,7 +289,8 @@ enum err issuance_load(struct issuance *issuance, struct view *view, unsigned as
 	TAILQ_INIT(&issuance->ring);
 	TAILQ_INIT(&issuance->timed);
 	TAILQ_INIT(&issuance->tried);
-	TAILQ_INIT(&issuance->resting);
+	for (int i = 0; i < RESTS_MAX; i++)
+		TAILQ_INIT(&issuance->resting[i].list);
 	TAILQ_INIT(&issuance->asking[false]);
 	TAILQ_INIT(&issuance->asking[true]);
 	issuance->asked_max = asked_max;

@@ -71,6 +71,7 @@ struct creating {
 	mono_us               begun;    /* 0: before this process */
 	mono_us               tried;    /* since when */
 	mono_us               due;      /* IN_REST: until when */
+	struct creating_list *rest;     /* likewise: its list */
 	struct creation_wait *waits;
 };
 
@@ -104,7 +105,7 @@ struct creation_wait {
 	struct uuid           key_id;
 };
 
-enum { CREATING_BUCKETS = 1 << 13, ISSUING_ACCOUNT_BUCKETS = 1 << 10 };
+enum { CREATING_BUCKETS = 1 << 13, ISSUING_ACCOUNT_BUCKETS = 1 << 10, RESTS_MAX = 4 };
 TAILQ_HEAD(creating_list, creating);
 TAILQ_HEAD(issuing_ring, issuing_account);
 LIST_HEAD(creating_bucket, creating);
@@ -113,19 +114,23 @@ LIST_HEAD(issuing_account_bucket, issuing_account);
 struct issuance {
 	struct creating_bucket        passes[CREATING_BUCKETS];
 	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
-	struct issuing_ring           ring;      /* accounts with a queue, and room for another image */
-	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
-	struct creating_list          resting;   /* no new passes; the earliest to be looked at again first */
-	struct creating_list          tried;     /* those whose images are being fetched, likewise */
-	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
-	struct fetch_list             fetches[FETCH_STATES]; /* except NEW and AGAIN */
-	struct fetch                 *first_young;           /* ASKED, and not slow yet */
-	unsigned                      asked_max;
-	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
-	unsigned                      pass_count, wait_count;
-	uint64_t                      next_ask_id;
-	struct creation_wait         *ended, **ended_last; /* waits that are over */
-	char                          error[CREATION_ERROR_BYTES_MAX + 1];
+	struct issuing_ring           ring;  /* accounts with a queue, and room for another image */
+	struct creating_list          timed; /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
+	struct rest {
+		dur_us               rest;
+		struct creating_list list;           /* the earliest to be looked at again first */
+	} resting[RESTS_MAX];                        /* no new passes; by how long they rest */
+	bool                  is_turn_of_rested;     /* they and those in the ring take turns */
+	struct creating_list  tried;                 /* those whose images are being fetched, likewise */
+	struct issuing_ring   asking[2];             /* accounts with an image to ask for: sound, doubtful */
+	struct fetch_list     fetches[FETCH_STATES]; /* except NEW and AGAIN */
+	struct fetch         *first_young;           /* ASKED, and not slow yet */
+	unsigned              asked_max;
+	unsigned              asked_count, doubtful_count; /* ASKED; of doubtful accounts */
+	unsigned              pass_count, wait_count;
+	uint64_t              next_ask_id;
+	struct creation_wait *ended, **ended_last; /* waits that are over */
+	char                  error[CREATION_ERROR_BYTES_MAX + 1];
 };
 
 /* Reads the table; earlier waits for these passes are gone. `asked_max`: images asked for at once. Errors: ERR_NO_MEMORY, and
@@ -148,7 +153,8 @@ struct creating    *issuance_next(struct issuance *issuance, mono_us now, const 
 must_check enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image,
                                   struct span url, mono_us now);
 void                issuance_drop(struct issuance *issuance, struct creating *pass);
-/* Call for what is in the caller's hand and no new pass: it comes again after a while. */
+/* Call for what is in the caller's hand and no new pass: it comes again after a while. At most RESTS_MAX different times are in
+ * use at once. */
 void issuance_rest(struct issuance *issuance, struct creating *pass, dur_us rest, mono_us now);
 
 /* The next image to ask the timer for, with its ask_id; it counts as asked then. NULL: none, or enough are asked. */
