@@ -75,12 +75,13 @@ class Held:
         self.service, self.before = service, places.tree(service.data)
         self.place = os.open(places.shard(service, 1), os.O_RDONLY)
         fcntl.flock(self.place, fcntl.LOCK_EX)
+        self.lines_before = len(service.log_lines())  # of a start that a slow machine may have delayed, too
         service.start(wait=False)
         wait_for(lambda: self.logged("start_delayed"), 5, "shard 0 to wait")
         assert places.difference(self.before, places.tree(service.data)) == []
 
     def logged(self, event):
-        return [line for line in self.service.log_lines() if f"event={event} " in line]
+        return [line for line in self.service.log_lines()[self.lines_before:] if f"event={event} " in line]
 
     def pid_of_shard_0(self):
         return int(re.search(r"child=shard-0 child_pid=(\d+)", "\n".join(reversed(self.logged("started"))))[1])
