@@ -202,7 +202,7 @@ class Reports(unittest.TestCase):
                                  "1,000,000 passes in 10,000 accounts", "10,000,000 passes"])
         self.assertEqual(lines, [
             ["balance updates a second, 64 connections", "30,159 (0.41; 0.88)", "-", "9,000 (0.12; 0.20)", "-"],
-            ["p99 of updates in an open loop at 70 %, ms", "39 (pipeline 17)", "71", "-", "-"],
+            ["p99 of updates in an open loop at 70 % of saturation, ms", "39 (pipeline 17)", "71", "-", "-"],
             ["processor time of an update, µs", "30.8", "-", "50.0", "-"],
             ["bytes to the kernel for tables, an update", "377", "-", "-", "-"]])
         self.assertIn("\nUpdates of Stampede for each update of a peer: Redis 1.1 (1.0 to 1.2).\n", text)
