@@ -44,11 +44,10 @@ class Failing:
         due = [time_of(row["next_due_at"]) for row in rows.values()]
         assert all(self.began + wait <= one <= at + wait for one in due), (self.number, rows)
         assert {row["outcome"] for row in rows.values()} == {"pending"}
-        advance(self.service, int(min(due) - at) - 1)
+        self.began = min(advance(self.service, int(min(due) - at) - 1), *due)  # a slow machine makes the attempt at once
         self.witness.look()
         assert {row["attempts"] for row in deliveries_of(self.shop)} == {self.number} or now(self.service) >= min(due)
-        self.began = now(self.service)
-        advance(self.service, int(max(due) - self.began) + 1)
+        advance(self.service, int(max(due) - now(self.service)) + 1)
         self.number += 1
         for path in ROWS:
             posts_to(self.receiver, path, self.number)
