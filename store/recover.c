@@ -205,7 +205,11 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 		if ((err = scan_next(&scan, &at, &record)) ||
 		    (err = replay_record(db, &record, SHARE_ALL, &arena)))
 			break;
-		if (++records % REPLAY_CHUNK_RECORDS == 0) err = commit_chunk(db, &at, record.now);
+		if (++records % REPLAY_CHUNK_RECORDS == 0) {
+			err = commit_chunk(db, &at, record.now);
+			db_write_back(
+			    db); /* the sync at the end would push all of it at once, beside the journal's */
+		}
 		if (!err && !progress_count(progress, record_room(record.writes.size))) err = ERR_STOPPED;
 	}
 	scan_end(&scan);
