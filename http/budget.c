@@ -23,12 +23,17 @@ static enum entry_kind kind_of(const struct connection *connection)
 	return ENTRY_UNFINISHED;
 }
 
+void connection_rank(struct connection *connection)
+{
+	entry_change(connection_table_of(connection), &connection->entry, kind_of(connection),
+	             thread_now(connection->thread));
+}
+
 void connection_turn(struct connection *connection, enum connection_state state)
 {
 	connection->state = state;
 	connection->since = thread_now(connection->thread);
-	entry_change(connection_table_of(connection), &connection->entry, kind_of(connection),
-	             connection->since);
+	connection_rank(connection);
 }
 
 /* --- shared memory --- */

@@ -105,6 +105,8 @@ void connections_free(struct http_thread *thread);
 
 struct connection_table *connection_table_of(struct connection *connection);
 void connection_turn(struct connection *connection, enum connection_state state); /* enters a new state now */
+void connection_rank(
+    struct connection *connection); /* takes the place in the order of eviction that the state gives */
 void connection_doom(
     struct connection *connection); /* the client has gone or must go: drops its waiting requests */
 /* Sets the size of the connection's body. False: above BODIES_BYTES_MAX in all or, with other bodies of the account,

@@ -372,9 +372,8 @@ static void on_readable(h2o_socket_t *socket, const char *error)
 	struct connection *connection = socket->on_close.data;
 	if (connection->doomed) error = h2o_socket_error_closed;
 	if (!error && !socket->ssl) error = read_clear(connection);
-	/* A part of a TLS record has come: a request begins, as with a part of a head in clear text. */
-	if (!error && socket->ssl && connection->state == CONNECTION_IDLE && !socket->input->size)
-		connection_turn(connection, CONNECTION_HEAD);
+	/* A part of a TLS record, or one without data: it protects the connection no longer, as unread bytes do. */
+	if (!error && socket->ssl && !socket->input->size) connection_rank(connection);
 	if (error)
 		connection->h2o_reads(socket, error);
 	else

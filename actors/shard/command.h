@@ -14,6 +14,7 @@
 #include "schemas/wallet/push.h"
 #include "schemas/wallet/serial.h"
 #include "store/idempotency.h"
+#include "store/image.h"
 #include "store/store.h"
 #include "store/wallet_due.h"
 
@@ -29,6 +30,13 @@ struct delivery_counters {
 	atomic_uint_fast64_t attempts[ATTEMPT_ERRORS + 1];
 	atomic_uint_fast64_t ended[DELIVERY_OUTCOMES]; /* deliveries, by outcome */
 	struct histogram     first_attempt;            /* from the event to the first attempt (scale_us) */
+};
+
+/* Where the reduction of an account's images for wallets was last, by the account's slot. */
+enum { SHAPE_PLACES = 256 };
+struct shape_place {
+	struct account_id account;
+	uint8_t           hash[IMAGE_HASH_BYTES];
 };
 
 /* Results of creations with images since the start. */
@@ -133,6 +141,7 @@ struct request {
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
+	struct shape_place       *shape_places; /* SHAPE_PLACES */
 	struct cleaning          *cleaning;
 	struct phone_logs       **phone_logs;
 	struct work_queue        *work; /* on passes in wallets */

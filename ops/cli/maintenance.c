@@ -22,7 +22,7 @@ struct job {
 	bool                asked, ended;
 	enum err            refused; /* by the last MAINTENANCE_START */
 	uint64_t            number, epoch, done, total;
-	mono_us             heard; /* its last answer, or the start */
+	mono_us             heard, called; /* its last answer, or the start; when it was called last */
 };
 
 struct maintenance {
@@ -88,13 +88,16 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 	const msgpack_object *running;
 	uint64_t              done;
 
+	mono_us now = time_mono();
+	/* This command was stopped itself: a call ends in a shorter time. */
+	if (mono_since(now, job->called).v > 2 * CALL_DEADLINE_MS * US_PER_MS) job->heard = now;
 	bool may_answer_later = reply->err == ERR_SHARD_UNAVAILABLE || reply->err == ERR_OVERLOADED;
-	if (may_answer_later && mono_since(time_mono(), job->heard).v < SILENCE_WAIT_MS * US_PER_MS) return;
+	if (may_answer_later && mono_since(now, job->heard).v < SILENCE_WAIT_MS * US_PER_MS) return;
 	if (reply->err) {
 		fail(job, shard, reply->err, NULL);
 		return;
 	}
-	job->heard = time_mono();
+	job->heard = now;
 	if (cli_number(reply->payload, "epoch") != job->epoch ||
 	    cli_number(reply->payload, "number") != job->number) {
 		fail(job, shard, ERR_SHARD_UNAVAILABLE, "It was restarted meanwhile.");
@@ -121,6 +124,7 @@ static void rpc(struct maintenance *maintenance, uint32_t shard, struct span arg
 
 	if (job->ended) return;
 	if (!job->asked) request.args = args;
+	job->called = time_mono();
 	err = service_call(maintenance->cli->service, &request, job->asked ? on_state : on_asked, job);
 	if (err) fail(job, shard, err, NULL);
 }

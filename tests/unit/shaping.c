@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 
 SCRATCH_SUITE(shaping);
+static struct shape_place places[SHAPE_PLACES];
 static struct account     account = {.id = {{1, 2, 3}}};
 static struct buffer      payload;
 static msgpack_unpacked   unpacked;
@@ -29,8 +30,12 @@ static msgpack_object number(uint64_t value)
 static enum err ask(enum message message, const msgpack_object *args)
 {
 	struct call    call = {.message = message, .args = args};
-	struct request request = {
-	    .call = &call, .args = args, .view = s.view, .account = &account, .facts = &facts};
+	struct request request = {.call = &call,
+	                          .args = args,
+	                          .view = s.view,
+	                          .account = &account,
+	                          .facts = &facts,
+	                          .shape_places = places};
 	struct outcome outcome = {.payload = &payload};
 	buffer_clear(&payload);
 	enum err err = handler_of(message)(&request, &outcome);
@@ -117,17 +122,22 @@ Test(shaping, accounts_take_turns)
 {
 	static const char *const urls[] = {"a", "b", "c", "d"};
 	const struct account_id  many = account.id;
+	uint8_t                  hashes[4][IMAGE_HASH_BYTES];
 	uint8_t                  after[SHAPE_AFTER_BYTES];
 	bool                     again;
 	for (unsigned i = 0; i < 4; i++) {
 		if (i == 3) account.id.b[sizeof account.id - 1] ^= 1;
 		struct image image = store_image(urls[i]);
 		want(&image, SHAPE_OF_LOGO);
+		memcpy(hashes[i], image.hash, sizeof hashes[i]);
 	}
 	cr_assert_not_null(next(span_of(NULL, 0), &again));
+	unsigned seen = 0; /* a bit for each image, although none is ever done */
 	for (unsigned i = 0; i < 6; i++) {
 		const msgpack_object *items = unpacked.data.via.array.ptr;
-		bool                  was_of_many = !memcmp(arg_span(&items[0]).at, &many, sizeof many);
+		for (unsigned j = 0; j < 4; j++)
+			if (!memcmp(arg_span(&items[1]).at, hashes[j], IMAGE_HASH_BYTES)) seen |= 1u << j;
+		bool was_of_many = !memcmp(arg_span(&items[0]).at, &many, sizeof many);
 		memcpy(after, arg_span(&items[0]).at, sizeof many);
 		memcpy(after + sizeof many, arg_span(&items[1]).at, IMAGE_HASH_BYTES);
 		cr_assert_not_null(next(span_of(after, sizeof after), &again));
@@ -135,6 +145,7 @@ Test(shaping, accounts_take_turns)
 		cr_expect_eq(!memcmp(arg_span(&items[0]).at, &many, sizeof many), !was_of_many,
 		             "after image %u", i);
 	}
+	cr_expect_eq(seen, 15);
 }
 
 Test(shaping, of_what_was_wanted_is_taken)

@@ -274,6 +274,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries,
+	                          .shape_places = engine->shape_places,
 	                          .cleaning = &engine->cleaning,
 	                          .phone_logs = &engine->phone_logs,
 	                          .work = engine->work,

@@ -57,6 +57,7 @@ struct engine {
 	/* What the timer is to do, and its long polls for it. */
 	struct delivery_queue deliveries;
 	struct work_queue    *work; /* on passes in wallets */
+	struct shape_place    shape_places[SHAPE_PLACES];
 	struct lease_poll {
 		struct saved_call call;
 		struct peer       poller;

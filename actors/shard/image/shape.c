@@ -14,17 +14,28 @@ static enum err next_account(struct view *view, const struct shape_due *before, 
 	return err == ERR_NOT_FOUND ? shape_due_after(view, NULL, due) : err;
 }
 
-/* Accounts take turns. In an account the images behind the last hash are next, whosever that was: so one that stays does not
- * keep the others of its account from their turn. */
-static enum err next_of(struct view *view, struct span after, struct shape_due *due)
+/* Where the account's last image was. Two accounts may share a place: then each begins at its first image again. */
+static struct shape_place *place_of(struct request *request, struct account_id account)
 {
+	return &request->shape_places[account_slot(account) % SHAPE_PLACES];
+}
+
+/* Accounts take turns, and so do the images of an account: one that stays does not keep the others from theirs. */
+static enum err next_of(struct request *request, struct span after, struct shape_due *due)
+{
+	struct view     *view = request->view;
 	struct shape_due before = {.is_walk = false}, further;
 	if (!after.size) return shape_due_after(view, NULL, due);
 	memcpy(before.account.b, after.at, sizeof before.account);
-	memcpy(before.hash, after.at + sizeof before.account, sizeof before.hash);
+	struct shape_place *place = place_of(request, before.account);
+	place->account = before.account;
+	memcpy(place->hash, after.at + sizeof before.account, sizeof place->hash);
 	enum err err = next_account(view, &before, due);
 	if (err || due->is_walk) return err;
+	place = place_of(request, due->account);
+	if (memcmp(&place->account, &due->account, sizeof place->account)) return OK;
 	before.account = due->account;
+	memcpy(before.hash, place->hash, sizeof before.hash);
 	err = shape_due_after(view, &before, &further);
 	if (!err && !memcmp(&further.account, &due->account, sizeof due->account)) *due = further;
 	return err == ERR_NOT_FOUND ? OK : err;
@@ -35,7 +46,7 @@ enum err on_SHAPE_NEXT(struct request *request, struct outcome *outcome)
 {
 	struct shape_due due;
 	msgpack_packer   pk = buffer_packer(outcome->payload);
-	enum err         err = next_of(request->view, arg_span(&request->args[ARG_SHAPE_NEXT_after]), &due);
+	enum err         err = next_of(request, arg_span(&request->args[ARG_SHAPE_NEXT_after]), &due);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (due.is_walk) {
 		msgpack_pack_true(&pk);
