@@ -378,8 +378,8 @@ static void take_reply(struct rpc *rpc, const struct reply *reply)
 		end_call(rpc, call, reply);
 		return;
 	}
-	calls_count_bytes(&rpc->calls, call,
-	                  0); /* decided: the callee holds none of it, however long the rest takes */
+	/* The callee has decided the call and holds none of its bytes, however long the rest of the reply takes. */
+	calls_count_bytes(&rpc->calls, call, 0);
 	if (!call->forgotten) rpc->on_reply(call->user, reply);
 }
 

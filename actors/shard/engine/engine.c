@@ -241,9 +241,9 @@ static void look_at_clock(struct engine *engine, mono_us now)
 
 static enum err take_packets(struct engine *engine, bool *more)
 {
+	engine->packets = engine->frame_at < engine->frame.count; /* one of which calls were left */
 	enum err err = go_through_frame(engine);
 	*more = true;
-	engine->packets = 0;
 	/* Other threads can free room at any moment, so the current frame is finished first. */
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
