@@ -9,6 +9,7 @@
 #include "schemas/states.h"
 #include "store/hot.h"
 #include "store/ledger.h"
+#include "store/scan_row.h"
 #include "store/status.h"
 #include "store/tally.h"
 
@@ -237,16 +238,35 @@ static bool is_known(enum ledger_what what)
 	return false;
 }
 
+/* Numbers have no gaps, but the first scans may be older than such rows. */
+static void judge_scan(struct auditor *auditor, uint64_t seq, struct span value)
+{
+	struct scan_row scan;
+	uint32_t        number;
+	if (scan_ledger_read(value, &number, &scan)) {
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
+		return;
+	}
+	if (auditor->has_ledger_scans && number != auditor->ledger_scans)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": scan %u, not %u", seq, number,
+		            auditor->ledger_scans);
+	auditor->has_ledger_scans = true;
+	auditor->ledger_scans = number + 1;
+}
+
 static void judge_ledger_value(struct auditor *auditor, uint64_t seq, struct span value)
 {
 	struct ledger_row row;
 	unsigned          what = value.size >= LEDGER_EVENT_BYTES ? value.at[4] : 0;
-	size_t            want = ledger_moves(what) ? LEDGER_MOVE_BYTES : LEDGER_EVENT_BYTES;
+	bool              is_long = ledger_moves(what) || what == LEDGER_SCAN;
+	size_t            want = is_long ? LEDGER_MOVE_BYTES : LEDGER_EVENT_BYTES;
 	if (!is_known((enum ledger_what)what) || value.size != want || ledger_row_read(value, &row))
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
 	else if (row.number >= auditor->pass_count)
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u does not exist", seq,
 		            row.number);
+	else if (what == LEDGER_SCAN)
+		judge_scan(auditor, seq, value);
 	else
 		judge_event(auditor, seq, &row);
 }
@@ -295,6 +315,7 @@ enum err audit_passes(struct auditor *auditor)
 {
 	uint64_t expected = 1;
 	auditor->pass_count = 0;
+	auditor->has_ledger_scans = false;
 	enum err err = audit_each(auditor, TABLE_HOT, take_hot_row, NULL);
 	if (!err) err = audit_tally(auditor);
 	if (!err) err = audit_statuses(auditor);

@@ -7,15 +7,18 @@
 #include "store/reader_row.h"
 #include "store/scan_row.h"
 
+#include <inttypes.h>
+
 enum { NUMBER_REST = 4 };
 
 struct reader_seen {
-	uint32_t number, scans;
+	uint32_t number, scans, recent;
 };
 
 struct scans_seen {
-	struct scan_tally sum;     /* the expected tally, except `readers` */
-	struct buffer     readers; /* struct reader_seen, in order of number */
+	struct scan_tally sum;      /* the expected tally, except `readers` and `recent_from` */
+	uint32_t          numbered; /* scans so far, recent ones too */
+	struct buffer     readers;  /* struct reader_seen, in order of number */
 	uint32_t          reader_count, readers_found, readers_highest;
 	wall_us           last;
 };
@@ -73,7 +76,7 @@ static enum err judge_reader(struct auditor *auditor, const struct scans_seen *s
 	else if (row.scans != reader->scans)
 		audit_fault(auditor, TABLE_READER, "reader %u: %u scans, there are %u", row.number, row.scans,
 		            reader->scans);
-	if (row.scans) return OK;
+	if (row.scans || (reader && reader->recent)) return OK;
 	err = view_get(auditor->reader, TABLE_READER_NAME, rows->row.key, &name);
 	if (err == ERR_NOT_FOUND)
 		audit_fault(auditor, TABLE_READER, "reader %u has neither a scan nor a name", row.number);
@@ -112,13 +115,13 @@ static enum err judge_name(struct auditor *auditor, const struct audit_rows *row
 
 /* Scans -------------------------------------------------------------------------------------------------- */
 
-static void judge_scans_reader(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan,
-                               uint32_t number)
+static void judge_scans_reader(struct auditor *auditor, const struct scans_seen *seen,
+                               const struct scan_row *scan, uint32_t number, bool is_recent)
 {
 	if (!scan->reader) return;
 	struct reader_seen *reader = scan->deleted ? NULL : find_reader(seen, scan->reader);
 	if (reader)
-		reader->scans++;
+		*(is_recent ? &reader->recent : &reader->scans) += 1;
 	else if (scan->deleted)
 		audit_fault(auditor, TABLE_SCAN, "scan %u is deleted, and refers to reader %u", number,
 		            scan->reader);
@@ -127,18 +130,17 @@ static void judge_scans_reader(struct auditor *auditor, struct scans_seen *seen,
 }
 
 /* Deleted ones too: their effects on passes remain. */
-static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan)
+static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan,
+                       bool is_recent)
 {
-	uint32_t number = seen->sum.made++;
+	uint32_t number = seen->numbered++;
 	wall_us  at = uuid_time(scan->id);
 	if (scan->verdict >= SCAN_VERDICTS)
 		audit_fault(auditor, TABLE_SCAN, "scan %u: unknown verdict %u", number, scan->verdict);
-	else
-		seen->sum.counts[scan->deleted ? (unsigned)SCAN_COUNT_DELETED : scan->verdict]++;
 	if (at.v < seen->last.v)
 		audit_fault(auditor, TABLE_SCAN, "scan %u was made before the one before it", number);
 	seen->last = at;
-	judge_scans_reader(auditor, seen, scan, number);
+	judge_scans_reader(auditor, seen, scan, number, is_recent);
 	if (scan->pass >= auditor->pass_count) {
 		audit_fault(auditor, TABLE_SCAN, "scan %u: pass %u does not exist", number, scan->pass);
 		return;
@@ -155,9 +157,12 @@ static void judge_row(struct auditor *auditor, struct scans_seen *seen, struct s
 	uint32_t       first = seen->sum.made;
 	for (unsigned i = 0; i < counts[SCAN_COUNT_USED]; i++) {
 		struct scan_row scan = scan_rows_member(row, i);
-		judge_scan(auditor, seen, &scan);
-		if (scan.verdict < SCAN_VERDICTS)
-			want[scan.deleted ? (unsigned)SCAN_COUNT_DELETED : scan.verdict]++;
+		unsigned        count = scan.deleted ? (unsigned)SCAN_COUNT_DELETED : scan.verdict;
+		judge_scan(auditor, seen, &scan, false);
+		seen->sum.made++;
+		if (scan.verdict >= SCAN_VERDICTS) continue;
+		want[count]++;
+		seen->sum.counts[count]++;
 	}
 	for (unsigned i = 0; i < SCAN_COUNTS; i++)
 		if (counts[i] != want[i])
@@ -178,6 +183,26 @@ static enum err judge_scans(struct auditor *auditor, const struct audit_rows *ro
 		audit_fault(auditor, TABLE_SCAN, "the row of scans from %u is missing or wrong",
 		            seen->sum.made);
 	return OK;
+}
+
+/* Each as the next one, in the row of SCAN that they are going to be in. */
+static enum err judge_recent(struct auditor *auditor, struct scans_seen *seen)
+{
+	struct scan_tally  tally;
+	struct recent_scan at = {0};
+	uint32_t           row = seen->sum.made / SCAN_ROW_SCANS;
+	enum err           err = scan_tally_get(auditor->reader, auditor->account, &tally);
+	if (err || !tally.recent_from) return err == ERR_DAMAGED ? OK : err; /* reported below */
+	while (!(err = scan_recent_next(auditor->reader, auditor->account, &tally, &at))) {
+		if (at.number != seen->numbered || at.number / SCAN_ROW_SCANS != row)
+			audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": recent scan %u, not %u", at.seq,
+			            at.number, seen->numbered);
+		judge_scan(auditor, seen, &at.row, true);
+	}
+	if (seen->numbered == seen->sum.made)
+		audit_fault(auditor, TABLE_SCAN_TALLY, "no recent scan from row %" PRIu64 " of the ledger on",
+		            tally.recent_from);
+	return err == ERR_NOT_FOUND || audit_is_fault(err) ? OK : err;
 }
 
 /* Sums --------------------------------------------------------------------------------------------------- */
@@ -225,6 +250,10 @@ static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
 {
 	enum err err = audit_each(auditor, TABLE_READER_NUMBER, take_number, seen);
 	if (!err) err = audit_each(auditor, TABLE_SCAN, judge_scans, seen);
+	if (!err) err = judge_recent(auditor, seen);
+	if (auditor->has_ledger_scans && auditor->ledger_scans != seen->numbered)
+		audit_fault(auditor, TABLE_LEDGER, "%u scans, but there are %u", auditor->ledger_scans,
+		            seen->numbered);
 	if (!err) err = audit_readers(auditor, seen);
 	if (!err) err = audit_each(auditor, TABLE_READER_NAME, judge_name, seen);
 	return err ? err : audit_tally(auditor, seen);
@@ -236,7 +265,7 @@ enum err audit_scans(struct auditor *auditor)
 	enum err          err = audit_all(auditor, &seen);
 	for (size_t i = 0; !err && i < auditor->pass_count; i++)
 		compare(auditor, i);
-	auditor->scan_count = seen.sum.made;
+	auditor->scan_count = seen.numbered;
 	buffer_free(&seen.readers);
 	return err;
 }

@@ -63,7 +63,9 @@ struct auditor {
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count; /* of the account */
-	uint32_t         *order;      /* pass numbers in the order of an index's rows */
+	bool              has_ledger_scans;
+	uint32_t          ledger_scans; /* behind the number of the last scan in the ledger */
+	uint32_t         *order;        /* pass numbers in the order of an index's rows */
 	size_t            order_count;
 };
 

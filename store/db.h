@@ -12,9 +12,10 @@ struct db;
 struct cells;
 
 /* The version of the tables is the first number of the row `applied`, since a reader looks there first. Tables of version
- * 1 have none: their row is of another size. All are read, and TABLES_VERSION is written. */
+ * 1 have none: their row is of another size. Up to version 3 no scan is recent (scan_row.h). All are read, and TABLES_VERSION
+ * is written. */
 enum {
-	TABLES_VERSION = 3,
+	TABLES_VERSION = 4,
 	APPLIED_BYTES_1 = 52,
 	APPLIED_BYTES_2 = 4 + APPLIED_BYTES_1,              /* the version before it */
 	APPLIED_BYTES = 4 + LINEAGE_BYTES + APPLIED_BYTES_1 /* the version, and the directory's lineage */

@@ -26,6 +26,7 @@ typedef bool dump_value_fn(struct buffer *out, struct span key, struct span valu
 #include "store/dumps.def"
 #undef D
 dump_value_fn dump_credential, dump_credential_current; /* the two forms of a row of WALLET_CREDENTIAL */
+dump_value_fn dump_ledger_event;                        /* a row of LEDGER that is no scan */
 
 /* The end of a dump that has shown damage in `lines` lines: ERR_DAMAGED if there is any, and the sentence about it. */
 must_check enum err dump_end(const struct dump_to *to, uint64_t lines);

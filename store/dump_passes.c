@@ -8,6 +8,7 @@
 #include "store/db.h"
 #include "store/hot.h"
 #include "store/image_shape.h"
+#include "store/ledger.h"
 #include "store/scan_row.h"
 #include "store/status.h"
 #include "store/text.h"
@@ -131,6 +132,28 @@ bool dump_image_shape(struct buffer *out, struct span key, struct span value)
 
 /* Scans and readers ----------------------------------------------------------------------------------------- */
 
+static void put_scan(struct buffer *out, uint32_t number, const struct scan_row *row)
+{
+	dump_count(out, "scan", number);
+	dump_uuid(out, "id", row->id);
+	dump_count(out, "pass", row->pass);
+	dump_count(out, "reader", row->reader);
+	dump_word(out, "verdict", dump_verdict_text(row->verdict));
+}
+
+bool dump_ledger(struct buffer *out, struct span key, struct span value)
+{
+	struct ledger_row event;
+	struct scan_row   scan;
+	uint32_t          number;
+	if (ledger_row_read(value, &event)) return false;
+	if (event.what != LEDGER_SCAN) return dump_ledger_event(out, key, value);
+	if (scan_ledger_read(value, &number, &scan)) return false;
+	dump_word(out, "what", ledger_what_text(event.what));
+	put_scan(out, number, &scan);
+	return true;
+}
+
 bool dump_scans(struct buffer *out, struct span key, struct span value)
 {
 	if (!scan_rows_are_whole(value)) return false;
@@ -140,11 +163,7 @@ bool dump_scans(struct buffer *out, struct span key, struct span value)
 		struct scan_row row = scan_rows_member(value, i);
 		dump_item(out);
 		buffer_byte(out, '{');
-		dump_count(out, "scan", (uint64_t)dump_u32_of(key) * SCAN_ROW_SCANS + i);
-		dump_uuid(out, "id", row.id);
-		dump_count(out, "pass", row.pass);
-		dump_count(out, "reader", row.reader);
-		dump_word(out, "verdict", dump_verdict_text(row.verdict));
+		put_scan(out, dump_u32_of(key) * SCAN_ROW_SCANS + i, &row);
 		dump_flag(out, "deleted", row.deleted);
 		buffer_byte(out, '}');
 	}

@@ -53,12 +53,13 @@ enum err ledger_row_read(struct span value, struct ledger_row *row)
 	*row = (struct ledger_row){
 	    .number = get_le32(value.at),
 	    .what = (enum ledger_what)value.at[4],
-	    .status = value.at[5],
-	    .flags = value.at[6],
-	    .field = value.at[7],
 	    .at = {(int64_t)get_le64(value.at + 8)},
-	    .previous = get_le64(value.at + 16),
 	};
+	if (row->what == LEDGER_SCAN) return OK;
+	row->status = value.at[5];
+	row->flags = value.at[6];
+	row->field = value.at[7];
+	row->previous = get_le64(value.at + 16);
 	if (value.size == LEDGER_MOVE_BYTES) {
 		row->delta = (int64_t)get_le64(value.at + 24);
 		row->balance = (int64_t)get_le64(value.at + 32);

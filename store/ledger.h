@@ -3,10 +3,11 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the previous
- * row of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
+/* The ledger: every event of every pass and every scan, append-only, in one sequence an account, from 1. Each row but those of
+ * scans names the previous row of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
  * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | field u8 | at i64 | previous u64, and in rows that
- * move the balance (LOYALTY, RULE): delta i64 | balance i64. Errors: as view.h. */
+ * move the balance (LOYALTY, RULE): delta i64 | balance i64. A row of SCAN has another form (scan_row.h), with number, what and
+ * at in the same places. Errors: as view.h. */
 enum ledger_what {
 #define W(id, NAME, text) LEDGER_##NAME = id,
 #include "store/ledger.def"
@@ -14,7 +15,10 @@ enum ledger_what {
 };
 
 enum { LEDGER_SHOWS_NOTHING = 255 };
-enum { LEDGER_EVENT_BYTES = 24, LEDGER_MOVE_BYTES = 40 }; /* of a row, without and with those two */
+enum {
+	LEDGER_EVENT_BYTES = 24,
+	LEDGER_MOVE_BYTES = 40
+}; /* of a row without and with those two; of a scan 40 */
 
 struct ledger_row {
 	uint32_t         number; /* of the pass */
@@ -34,7 +38,7 @@ const char *ledger_what_text(enum ledger_what what);
 
 must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq,
                                struct ledger_row *row);
-/* Decodes a stored value. Errors: ERR_DAMAGED. */
+/* Decodes a stored value; of a scan number, what and at alone. Errors: ERR_DAMAGED. */
 must_check enum err ledger_row_read(struct span value, struct ledger_row *row);
 must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
                                const struct ledger_row *row);

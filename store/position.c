@@ -67,7 +67,8 @@ enum err applied_read(struct span value, struct applied *applied)
 	uint32_t version = tables_version(value);
 	if (version == 0) return ERR_DAMAGED;
 	if (version > TABLES_VERSION) return ERR_UNSUPPORTED;
-	static const size_t sizes[] = {[1] = APPLIED_BYTES_1, [2] = APPLIED_BYTES_2, [3] = APPLIED_BYTES};
+	static const size_t sizes[] = {
+	    [1] = APPLIED_BYTES_1, [2] = APPLIED_BYTES_2, [3] = APPLIED_BYTES, [4] = APPLIED_BYTES};
 	_Static_assert(sizeof sizes / sizeof *sizes == TABLES_VERSION + 1, "a size of each version");
 	if (value.size != sizes[version]) return ERR_DAMAGED;
 	const uint8_t *at = value.at + value.size - APPLIED_BYTES_1;

@@ -5,11 +5,11 @@
 #include "store/view.h"
 
 /* Readers: what scans passes. Each has a number in its account, from 1, so that a scan needs four bytes to say which. Only the
- * operator gives one a name. A reader without a name lives as long as a scan refers to it: the commit that deletes the last
+ * operator gives one a name. A reader without a name lives as long as a scan refers to it, be it recent (scan_row.h) or not: the commit that deletes the last
  * one removes it, and its number is not given again. So what readers take is bounded by what scans take, whatever ids a
  * till makes up, and lists read the rows of named readers only. Values, little-endian. Errors: as view.h.
  *
- *   READER        account | id -> number u32 | scans u32: how many refer to it, deleted ones not counted
+ *   READER        account | id -> number u32 | scans u32: how many in SCAN refer to it, deleted ones not counted
  *   READER_NUMBER account | number u32 -> its id
  *   READER_NAME   account | id -> number u32 | named_at i64 | name: of those with a name alone
  *

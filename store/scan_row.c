@@ -1,5 +1,4 @@
-/* Columns of 64 scans. A scan is appended by patches of its columns and of the row's head: about 60 bytes of
- * journal, and one page, which the scan before has dirtied already. */
+/* Columns of 64 scans, and their counts. */
 #include "store/scan_row.h"
 
 #include "schemas/bytes.h"
@@ -10,26 +9,27 @@ enum {
 	AT_PASS = AT_VERDICT + SCAN_ROW_SCANS,
 	AT_READER = AT_PASS + 4 * SCAN_ROW_SCANS,
 	AT_ID = AT_READER + 4 * SCAN_ROW_SCANS,
-	ROW_BYTES = AT_ID + 16 * SCAN_ROW_SCANS,
 	DELETED = 0x80,
 
 	AT_COUNTS = 4,
 	AT_READERS = AT_COUNTS + 4 * (SCAN_COUNT_DELETED + 1),
-	TALLY_BYTES = AT_READERS + 8,
+	AT_RECENT = AT_READERS + 8, /* also the size of a tally that older programs wrote */
+	TALLY_BYTES = AT_RECENT + 8,
 };
-_Static_assert(ROW_BYTES == 1608, "the row's form is on disk");
-_Static_assert((int)ROW_BYTES <= (int)ROW_BYTES_MAX, "two rows fit a page");
+_Static_assert(AT_ID + 16 * SCAN_ROW_SCANS == SCAN_ROW_BYTES, "the row's form is on disk");
+_Static_assert((int)SCAN_ROW_BYTES <= (int)ROW_BYTES_MAX, "two rows fit a page");
 
 /* Counts ------------------------------------------------------------------------------------------------- */
 
 enum err scan_tally_read(struct span value, struct scan_tally *tally)
 {
-	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
+	if (value.size != TALLY_BYTES && value.size != AT_RECENT) return ERR_DAMAGED;
 	tally->made = get_le32(value.at);
 	for (unsigned i = 0; i <= SCAN_COUNT_DELETED; i++)
 		tally->counts[i] = get_le32(value.at + AT_COUNTS + 4 * i);
 	tally->readers = get_le32(value.at + AT_READERS);
 	tally->readers_named = get_le32(value.at + AT_READERS + 4);
+	tally->recent_from = value.size == TALLY_BYTES ? get_le64(value.at + AT_RECENT) : 0;
 	return OK;
 }
 
@@ -52,19 +52,15 @@ enum err scan_tally_put(struct view *view, struct account_id account, const stru
 		put_le32(bytes + AT_COUNTS + 4 * i, tally->counts[i]);
 	put_le32(bytes + AT_READERS, tally->readers);
 	put_le32(bytes + AT_READERS + 4, tally->readers_named);
+	put_le64(bytes + AT_RECENT, tally->recent_from);
 	return write_put(view_writes(view), TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes));
-}
-
-uint32_t scan_tally_live(const struct scan_tally *tally)
-{
-	return tally->made - tally->counts[SCAN_COUNT_DELETED];
 }
 
 /* Reading rows ------------------------------------------------------------------------------------------- */
 
 bool scan_rows_are_whole(struct span row)
 {
-	return row.size == ROW_BYTES && row.at[SCAN_COUNT_USED] <= SCAN_ROW_SCANS;
+	return row.size == SCAN_ROW_BYTES && row.at[SCAN_COUNT_USED] <= SCAN_ROW_SCANS;
 }
 
 const uint8_t *scan_rows_counts(struct span row)
@@ -122,106 +118,32 @@ bool scan_rows_end_blank(struct span row)
 	       is_blank(row.at + AT_ID + sizeof(struct uuid) * used, sizeof(struct uuid) * left);
 }
 
-static enum err get_row(struct view *view, struct account_id account, uint32_t number, struct span *row)
+enum err scan_rows_stored(struct view *view, struct account_id account, uint32_t number, struct span *row)
 {
-	struct row_key key = key_u32(account, number / SCAN_ROW_SCANS);
-	enum err       err = view_get(view, TABLE_SCAN, key_span(&key), row);
-	if (err) return err;
+	static const uint8_t none[SCAN_ROW_BYTES];
+	struct row_key       key = key_u32(account, number);
+	enum err             err = view_get(view, TABLE_SCAN, key_span(&key), row);
+	if (err == ERR_NOT_FOUND) *row = span_of(none, sizeof none);
+	if (err && err != ERR_NOT_FOUND) return err;
 	return scan_rows_are_whole(*row) ? OK : ERR_DAMAGED;
-}
-
-enum err scan_row_get(struct view *view, struct account_id account, uint32_t number, struct scan_row *row)
-{
-	struct span found;
-	enum err    err = get_row(view, account, number, &found);
-	if (err) return err;
-	if (number % SCAN_ROW_SCANS >= found.at[SCAN_COUNT_USED]) return ERR_NOT_FOUND;
-	*row = scan_rows_member(found, number % SCAN_ROW_SCANS);
-	return row->verdict < SCAN_VERDICTS ? OK : ERR_DAMAGED;
-}
-
-enum err scan_row_first(struct view *view, struct account_id account, uint32_t made, wall_us at,
-                        uint32_t *number)
-{
-	uint32_t low = 0, high = made;
-	while (low < high) {
-		struct scan_row row;
-		uint32_t        middle = low + (high - low) / 2;
-		enum err        err = scan_row_get(view, account, middle, &row);
-		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		if (uuid_time(row.id).v < at.v)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*number = low;
-	return OK;
-}
-
-/* Scans of one microsecond may be in any order of their ids. */
-enum err scan_row_find(struct view *view, struct account_id account, struct uuid id, uint32_t *number,
-                       struct scan_row *row)
-{
-	struct scan_tally tally;
-	enum err          err = scan_tally_get(view, account, &tally);
-	if (err || (err = scan_row_first(view, account, tally.made, uuid_time(id), number))) return err;
-	for (; *number < tally.made; ++*number) {
-		if ((err = scan_row_get(view, account, *number, row)))
-			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		if (!memcmp(row->id.b, id.b, sizeof id.b)) return OK;
-		if (uuid_time(row->id).v != uuid_time(id).v) break;
-	}
-	return ERR_NOT_FOUND;
 }
 
 /* Writing ------------------------------------------------------------------------------------------------ */
 
-static enum err add_first(struct view *view, const struct row_key *key, const struct scan_row *row)
+void scan_rows_append(uint8_t row[SCAN_ROW_BYTES], const struct scan_row *scan)
 {
-	uint8_t bytes[ROW_BYTES] = {[SCAN_COUNT_USED] = 1};
-	bytes[row->verdict]++;
-	bytes[AT_VERDICT] = row->verdict;
-	put_le32(bytes + AT_PASS, row->pass);
-	put_le32(bytes + AT_READER, row->reader);
-	memcpy(bytes + AT_ID, row->id.b, sizeof row->id);
-	return write_put(view_writes(view), TABLE_SCAN, key_span(key), span_of(bytes, sizeof bytes));
+	unsigned i = row[SCAN_COUNT_USED]++;
+	must(i < SCAN_ROW_SCANS && scan->verdict < SCAN_VERDICTS && !scan->deleted);
+	row[scan->verdict]++;
+	row[AT_VERDICT + i] = scan->verdict;
+	put_le32(row + AT_PASS + 4 * i, scan->pass);
+	put_le32(row + AT_READER + 4 * i, scan->reader);
+	memcpy(row + AT_ID + sizeof scan->id * i, scan->id.b, sizeof scan->id);
 }
 
 static enum err patch(struct view *view, const struct row_key *key, size_t offset, struct span bytes)
 {
 	return write_patch(view_writes(view), TABLE_SCAN, key_span(key), (uint16_t)offset, bytes);
-}
-
-static enum err append(struct view *view, const struct row_key *key, const struct scan_row *row, unsigned i)
-{
-	uint8_t     counts[SCAN_COUNTS], pass[4], reader[4];
-	struct span stored;
-	enum err    err = view_get(view, TABLE_SCAN, key_span(key), &stored);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (!scan_rows_are_whole(stored) || stored.at[SCAN_COUNT_USED] != i) return ERR_DAMAGED;
-	memcpy(counts, stored.at, sizeof counts);
-	counts[row->verdict]++;
-	counts[SCAN_COUNT_USED]++;
-	put_le32(pass, row->pass);
-	put_le32(reader, row->reader);
-	if ((err = patch(view, key, 0, span_of(counts, sizeof counts)))) return err;
-	if (row->verdict && (err = patch(view, key, AT_VERDICT + i, span_of(&row->verdict, 1)))) return err;
-	if (row->pass && (err = patch(view, key, AT_PASS + 4 * i, span_of(pass, 4)))) return err;
-	if (row->reader && (err = patch(view, key, AT_READER + 4 * i, span_of(reader, 4)))) return err;
-	return patch(view, key, AT_ID + sizeof row->id * i, span_of(row->id.b, sizeof row->id));
-}
-
-enum err scan_row_add(struct view *view, struct account_id account, struct scan_tally *tally,
-                      const struct scan_row *row)
-{
-	struct row_key key = key_u32(account, tally->made / SCAN_ROW_SCANS);
-	unsigned       i = tally->made % SCAN_ROW_SCANS;
-	must(row->verdict < SCAN_VERDICTS && !row->deleted);
-	enum err err = i ? append(view, &key, row, i) : add_first(view, &key, row);
-	if (err) return err;
-	tally->made++;
-	tally->counts[row->verdict]++;
-	return scan_tally_put(view, account, tally);
 }
 
 enum err scan_row_delete(struct view *view, struct account_id account, uint32_t number)
@@ -231,8 +153,9 @@ enum err scan_row_delete(struct view *view, struct account_id account, uint32_t 
 	uint8_t           counts[SCAN_COUNTS], none[4] = {0};
 	struct scan_tally tally;
 	struct span       stored;
-	enum err          err = get_row(view, account, number, &stored);
+	enum err          err = scan_rows_stored(view, account, number / SCAN_ROW_SCANS, &stored);
 	if (err || (err = scan_tally_get(view, account, &tally))) return err;
+	if (i >= stored.at[SCAN_COUNT_USED]) return ERR_DAMAGED;
 	struct scan_row row = scan_rows_member(stored, i);
 	memcpy(counts, stored.at, sizeof counts);
 	if (row.verdict >= SCAN_VERDICTS || row.deleted || !counts[row.verdict] || !tally.counts[row.verdict])

@@ -5,12 +5,27 @@
 #include "store/view.h"
 
 /* Scans, failed ones too, numbered densely in the account from 0 in order of creation. Errors: as view.h.
+ *
+ * A scan is first one row of LEDGER, a late table, so it costs what a change of a balance costs. Such scans are *recent*. They
+ * are gathered into a row of SCAN when the last of its 64 has been made, when SCAN_RECENT_LEDGER ledger rows have been written
+ * since the first of them, and before a scan or a reader is deleted. So all recent scans of an account belong to one row of
+ * SCAN, and are found among so many ledger rows. Ledger rows of scans stay, as all ledger rows do.
+ *
  * SCAN holds columns of SCAN_ROW_SCANS scans. Row, little-endian: counts u8[8] (0..5 by verdict, 6 deleted ones, which
  * are in no other count, 7 scans in the row) | then a column each: verdict u8 (0x80 set: deleted), pass u32, reader u32
  * (0: none), uuid 16, which contains the time. Rows are put and patched, never deleted. A deleted scan has no reader.
- * SCAN_TALLY counts them, exact at every commit: made u32 (ever; the next scan's number) | counts u32[7] as in a row
- * | readers u32 (ever numbered; numbers are 1 to this) | readers with a name u32. An absent row reads as zeros. */
-enum { SCAN_ROW_SCANS = 64, SCAN_COUNT_DELETED = 6, SCAN_COUNT_USED = 7, SCAN_COUNTS = 8 };
+ * SCAN_TALLY counts those in SCAN: made u32 | counts u32[7] as in a row | readers u32 (ever numbered; numbers are 1 to this)
+ * | readers with a name u32 | recent_from u64, the ledger row of the first recent scan, 0: there are none. An absent row reads
+ * as zeros, and so does a missing recent_from. Likewise READER counts the scans in SCAN.
+ * LEDGER, rows of kind LEDGER_SCAN: pass u32 | what u8 | 0 u16 | verdict u8 | created_at i64 | number u32 | reader u32 | uuid
+ * 16. */
+enum {
+	SCAN_ROW_SCANS = 64,
+	SCAN_COUNT_DELETED = 6,
+	SCAN_COUNT_USED = 7,
+	SCAN_COUNTS = 8,
+	SCAN_RECENT_LEDGER = 256
+};
 _Static_assert((int)SCAN_VERDICTS <= (int)SCAN_COUNT_DELETED, "a count for each verdict");
 
 struct scan_row {
@@ -24,23 +39,47 @@ struct scan_tally {
 	uint32_t made;
 	uint32_t counts[SCAN_COUNT_DELETED + 1];
 	uint32_t readers, readers_named;
+	uint64_t recent_from;
 };
 
+/* The row as it is stored; with the recent scans counted, of which it is silent. */
 must_check enum err scan_tally_get(struct view *view, struct account_id account, struct scan_tally *tally);
+must_check enum err scan_tally_whole(struct view *view, struct account_id account, struct scan_tally *tally);
 must_check enum err scan_tally_put(struct view *view, struct account_id account,
                                    const struct scan_tally *tally);
-uint32_t            scan_tally_live(const struct scan_tally *tally);
+
+/* Where an account's ledger and scans end: what the writer keeps of it, so that it need not look. */
+struct account_ends {
+	uint64_t ledger;      /* the newest row; 0: none */
+	uint64_t recent_from; /* as in the tally */
+	uint32_t scans;       /* ever made; the next one's number */
+};
+/* Range reads. */
+must_check enum err account_ends_get(struct view *view, struct account_id account, struct account_ends *ends);
 
 /* One scan, deleted or not. Errors: ERR_NOT_FOUND: no scan of that number. */
 must_check enum err scan_row_get(struct view *view, struct account_id account, uint32_t number,
                                  struct scan_row *row);
 
-/* Stages a scan and the tally: its number is tally->made, which is incremented. */
-must_check enum err scan_row_add(struct view *view, struct account_id account, struct scan_tally *tally,
+/* Stages a scan with the number ends->scans. Moves the ends. */
+must_check enum err scan_row_add(struct view *view, struct account_id account, struct account_ends *ends,
                                  const struct scan_row *row);
 
-/* Stages the deletion of a scan, which must exist, and the tally. The caller updates the reader's count. */
+/* Stages all recent scans' rows and counts, and those of their readers. The second does so when the next ledger row would be
+ * too far behind the first of them: to be called before each. */
+must_check enum err scan_gather(struct view *view, struct account_id account, struct account_ends *ends);
+must_check enum err scan_gather_if_due(struct view *view, struct account_id account,
+                                       struct account_ends *ends);
+
+/* Stages the deletion of a scan, which must exist and not be recent, and the tally. The caller updates the reader's count. */
 must_check enum err scan_row_delete(struct view *view, struct account_id account, uint32_t number);
+
+/* The row of SCAN, by its number: as it is stored, all zeros if it is not; as it would be if the recent scans were in it.
+ * Errors: ERR_NOT_FOUND: of the second, it has no scan. */
+must_check enum err scan_rows_stored(struct view *view, struct account_id account, uint32_t number,
+                                     struct span *row);
+must_check enum err scan_rows_get(struct view *view, struct account_id account, uint32_t number,
+                                  struct span *row);
 
 /* The number of the first of `made` scans created at `at` or later; `made` if there is none. */
 must_check enum err scan_row_first(struct view *view, struct account_id account, uint32_t made, wall_us at,
@@ -60,5 +99,25 @@ uint32_t        scan_rows_reader(struct span row, unsigned index);
 uint64_t        scan_rows_mask(struct span row, unsigned verdicts);
 bool scan_rows_end_blank(struct span row); /* zeros behind the last member, as appending requires */
 
-/* Decodes a stored tally. Errors: ERR_DAMAGED. */
+/* Decodes a stored tally; a ledger row of a scan. Errors: ERR_DAMAGED. The last stages such a row, behind the ends. */
 must_check enum err scan_tally_read(struct span value, struct scan_tally *tally);
+must_check enum err scan_ledger_read(struct span value, uint32_t *number, struct scan_row *row);
+must_check enum err scan_ledger_put(struct view *view, struct account_id account,
+                                    const struct account_ends *ends, const struct scan_row *row);
+
+/* The next recent scan behind the ledger row at->seq; 0: the first one. Errors: ERR_NOT_FOUND: no more. */
+struct recent_scan {
+	uint64_t        seq; /* its ledger row */
+	uint32_t        number;
+	struct scan_row row;
+};
+must_check enum err scan_recent_next(struct view *view, struct account_id account,
+                                     const struct scan_tally *tally, struct recent_scan *at);
+
+/* A recent scan by its number. Errors: ERR_NOT_FOUND. */
+must_check enum err scan_recent_find(struct view *view, struct account_id account, uint32_t number,
+                                     struct scan_row *row);
+
+/* Puts a scan behind those of a row; all zeros is an empty one. The row must have room. */
+enum { SCAN_ROW_BYTES = 1608 };
+void scan_rows_append(uint8_t row[SCAN_ROW_BYTES], const struct scan_row *scan);

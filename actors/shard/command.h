@@ -126,12 +126,12 @@ struct request {
 	wall_us                   now;     /* service time */
 	struct random_pool       *random;
 	const struct shard_facts *facts;
-	msgpack_zone             *zone;        /* for temporary objects of the command */
-	uint64_t                  ledger_last; /* the account's; advanced by staged ledger rows */
-	bool                      can_issue;   /* the issuer is up and not paused */
-	bool                      of_import;   /* its idempotency key is a slot, and its pass is not shown */
-	struct uuid               drawn;       /* the last id that was drawn */
-	struct rule_skip         *skips;       /* skipped so far, RULE_ACTIONS_MAX at most */
+	msgpack_zone             *zone;      /* for temporary objects of the command */
+	struct account_ends       ends;      /* the account's; advanced by staged rows */
+	bool                      can_issue; /* the issuer is up and not paused */
+	bool                      of_import; /* its idempotency key is a slot, and its pass is not shown */
+	struct uuid               drawn;     /* the last id that was drawn */
+	struct rule_skip         *skips;     /* skipped so far, RULE_ACTIONS_MAX at most */
 	unsigned                  skip_count;
 
 	mono_us mono; /* of this turn, or of this job */

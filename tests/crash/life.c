@@ -6,12 +6,15 @@
 #include "tests/crash/recorder.h"
 
 #include "schemas/body.h"
+#include "schemas/bytes.h"
 #include "store/account_row.h"
 #include "store/hot.h"
 #include "store/idempotency.h"
 #include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/reader_row.h"
+#include "store/scan_row.h"
 #include "store/tally.h"
 #include "tests/unit/support.h"
 
@@ -42,14 +45,14 @@ enum pass_status {
 static const struct account_id account = {{'c', 'r', 'a', 's', 'h'}};
 
 struct life {
-	struct store *store;
-	struct arena  arena;
-	struct writes writes;
-	struct view  *view;
-	uint64_t      luck, told;
-	unsigned      idle_in; /* moments, one of which is as if nobody were waiting */
-	uint64_t      ledger_last;
-	wall_us       now;
+	struct store       *store;
+	struct arena        arena;
+	struct writes       writes;
+	struct view        *view;
+	uint64_t            luck, told;
+	unsigned            idle_in; /* moments, one of which is as if nobody were waiting */
+	struct account_ends ends;
+	wall_us             now;
 	struct key {
 		bool                     is_used; /* by this command */
 		uint8_t                  hash[32];
@@ -83,7 +86,7 @@ static void begin_command(struct life *life)
 	arena_reset(&life->arena);
 	life->writes = writes_none(&life->arena);
 	life->view = store_view(life->store, &life->writes, &life->arena);
-	must(!ledger_last(life->view, account, &life->ledger_last));
+	must(!account_ends_get(life->view, account, &life->ends));
 	life->now.v += 1000;
 }
 
@@ -182,7 +185,8 @@ static void put_event(struct life *life, struct ledger_row row, struct hot *hot)
 	row.at = life->now;
 	row.previous = hot->ledger_head;
 	row.balance = row.what == LEDGER_LOYALTY ? hot->balance : 0;
-	hot->ledger_head = ++life->ledger_last;
+	must(!scan_gather_if_due(life->view, account, &life->ends));
+	hot->ledger_head = ++life->ends.ledger;
 	must(!ledger_put(life->view, account, hot->ledger_head, &row));
 }
 
@@ -227,6 +231,57 @@ static void change(struct life *life, uint32_t number)
 	must(!tally_move(life->view, account, &pass.now, &after));
 }
 
+/* False: it is deleted already. */
+static bool delete_scan(struct life *life, uint32_t number)
+{
+	struct reader_row reader;
+	struct scan_row   scan;
+	must(!scan_row_get(life->view, account, number, &scan));
+	if (scan.deleted) return false;
+	must(!scan_gather(life->view, account, &life->ends));
+	must(!scan_row_delete(life->view, account, number));
+	if (!scan.reader) return true;
+	must(!reader_row_get(life->view, account, scan.reader, &reader));
+	reader.scans--;
+	must(!(reader.scans ? reader_row_count(life->view, account, &reader)
+	                    : reader_row_del(life->view, account, &reader)));
+	return true;
+}
+
+static uint32_t take_reader(struct life *life)
+{
+	struct scan_tally tally;
+	struct reader_row reader;
+	char              id[] = {'t', (char)('a' + chance_below(&life->luck, 5)), 0};
+	enum err          err = reader_row_find(life->view, account, span_str(id), &reader);
+	must(!err || err == ERR_NOT_FOUND);
+	if (!err) return reader.number;
+	must(!scan_tally_get(life->view, account, &tally));
+	reader = (struct reader_row){.number = ++tally.readers, .id = span_str(id)};
+	must(!reader_row_put(life->view, account, &reader));
+	must(!scan_tally_put(life->view, account, &tally));
+	return reader.number;
+}
+
+/* By a reader that comes and goes; or an old one is deleted. */
+static void scan(struct life *life, uint32_t number)
+{
+	struct scan_row row = {.pass = number};
+	struct hot_at   pass;
+	uint8_t         random[10] = {0};
+	bool            deletes = life->ends.scans && chance_below(&life->luck, 12) == 0;
+	if (deletes && delete_scan(life, chance_below(&life->luck, life->ends.scans))) return;
+	put_le64(random, chance(&life->luck));
+	row.id = uuid_v7(life->now, random);
+	if (chance_below(&life->luck, 2)) row.reader = take_reader(life);
+	must(!scan_row_add(life->view, account, &life->ends, &row));
+	must(!hot_get(life->view, account, number, &pass));
+	struct hot after = pass.now;
+	after.last_scan = life->now;
+	after.scan_count++;
+	must(!hot_put(life->view, &pass, &after));
+}
+
 static void command(struct life *life)
 {
 	struct account_row row;
@@ -240,8 +295,10 @@ static void command(struct life *life)
 		make_account(life);
 	else if (!tally.made || (tally.made < PASSES_MAX && chance_below(&life->luck, 4) == 0))
 		create(life, &tally);
-	else
+	else if (chance_below(&life->luck, 4))
 		change(life, chance_below(&life->luck, tally.made));
+	else
+		scan(life, chance_below(&life->luck, tally.made));
 	put_key(life);
 	must(!store_apply(life->store, &life->writes));
 }

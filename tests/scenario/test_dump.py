@@ -52,6 +52,7 @@ class Left:
         given = assign(self.shop, first, offer(self.shop, redemption_allowance=2)["slug"])
         assert try_redeem(self.shop, first, given).status == 200
         scan(self.shop, first, reader_id="till")
+        cli("scan", "delete", account, scan(self.shop, first)["id"])  # until then both are in the ledger alone
         cli("reader", "put", account, "--id", "till", "--name", "Till")
         cli("card", "link", account, "--pass", first, "--code", "card-1")
         cli("audience", "put", account, "--name", "All", "--pass", first)

@@ -388,8 +388,8 @@ Test(account_cache, evicts_the_least_recently_used)
 		cr_assert_leq(cache.count, ACCOUNT_CACHE_MAX);
 	}
 	of.b[8] = of.b[9] = 0;
-	cr_expect_not_null(account_ledger(&cache, id));
-	cr_expect_null(account_ledger(&cache, of), "the first was evicted");
+	cr_expect_not_null(account_ends(&cache, id));
+	cr_expect_null(account_ends(&cache, of), "the first was evicted");
 }
 
 /* Readers -------------------------------------------------------------------------------------------------- */
@@ -462,6 +462,6 @@ Test(account_cache, knows_the_last_ledger_row)
 	cr_assert_eq(ledger_put(s.view, id, 41, &entry), OK);
 	scratch_save(&s);
 	cached(id);
-	cr_expect_eq(*account_ledger(&cache, id), 41);
-	cr_expect_null(account_ledger(&cache, neighbour));
+	cr_expect_eq(account_ends(&cache, id)->ledger, 41);
+	cr_expect_null(account_ends(&cache, neighbour));
 }

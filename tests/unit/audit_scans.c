@@ -8,12 +8,12 @@
 enum { SCANS = SCAN_ROW_SCANS + 6, AT_PASS = 72, AT_READER = 328, AT_ID = 584 };
 enum { SCANS_OF_FIRST = 22, SCANS_OF_SECOND = 23, DELETED = 4 }; /* a scan of the first reader is deleted */
 
-static struct scan_tally tally;
+static struct scan_tally   tally;
+static struct account_ends ends;
 
 static void put_reader(uint32_t number, const char *id, const char *name)
 {
 	struct reader_row row = {.number = number,
-	                         .scans = number == 1 ? SCANS_OF_FIRST : SCANS_OF_SECOND,
 	                         .named = *name,
 	                         .named_at = {*name ? 5 : 0},
 	                         .id = span_str(id),
@@ -33,7 +33,7 @@ static void put_scan(uint32_t number)
 	                            .pass = number % 7,
 	                            .reader = number % 3,
 	                            .verdict = number % 3 ? SCAN_DOUBLE_SCAN : SCAN_SUCCEEDED};
-	must(!scan_row_add(s.view, account, &tally, &row));
+	must(!scan_row_add(s.view, account, &ends, &row));
 	scratch_save(&s);
 	if (row.verdict != SCAN_SUCCEEDED) return;
 	must(!hot_get(s.view, account, row.pass, &pass));
@@ -44,15 +44,30 @@ static void put_scan(uint32_t number)
 	scratch_save(&s);
 }
 
+static void put_row(uint32_t number, const char *id, uint32_t scans, const char *name)
+{
+	struct reader_row row = {
+	    .number = number, .scans = scans, .named = *name, .id = span_str(id), .name = span_str(name)};
+	must(!reader_row_put(s.view, account, &row));
+	scratch_save(&s);
+}
+
 static void fill(void)
 {
 	tally = (struct scan_tally){.made = 0};
 	put_reader(1, "door", "");
 	put_reader(2, "till", "Till");
+	must(!scan_tally_put(s.view, account, &tally));
+	scratch_save(&s);
+	must(!account_ends_get(s.view, account, &ends));
 	for (uint32_t number = 0; number < SCANS; number++)
 		put_scan(number);
+	must(!scan_gather(s.view, account, &ends));
+	scratch_save(&s);
 	must(!scan_row_delete(s.view, account, DELETED));
 	scratch_save(&s);
+	put_row(1, "door", SCANS_OF_FIRST, "");
+	must(!scan_tally_get(s.view, account, &tally));
 }
 
 static void begin(void)
@@ -179,13 +194,6 @@ static void break_number_of_another(void)
 {
 	put(TABLE_READER_NUMBER, key_u32(account, 2), span_str("door"));
 }
-static void put_row(uint32_t number, const char *id, uint32_t scans, const char *name)
-{
-	struct reader_row row = {
-	    .number = number, .scans = scans, .named = *name, .id = span_str(id), .name = span_str(name)};
-	must(!reader_row_put(s.view, account, &row));
-	scratch_save(&s);
-}
 static void break_name(void)
 {
 	put_row(2, "till", SCANS_OF_SECOND, "\x01");
@@ -240,6 +248,45 @@ static void break_id_form(void)
 static void break_account(void)
 {
 	put(TABLE_SCAN, key_u32(nobody, 0), span_str("x"));
+}
+static void break_recent_of_nothing(void)
+{
+	tally.recent_from = ends.ledger + 1;
+	must(!scan_tally_put(s.view, account, &tally));
+	scratch_save(&s);
+}
+static void patch_ledger(uint64_t seq, size_t offset, uint8_t byte)
+{
+	patch(TABLE_LEDGER, key_u64(account, seq), offset, &byte, 1);
+}
+static void break_recent_number(void)
+{
+	put_scan(SCANS);
+	patch_ledger(ends.ledger, 16, SCANS + 1);
+}
+static void break_recent_pass(void)
+{
+	put_scan(SCANS);
+	patch_ledger(ends.ledger, 0, 200);
+}
+static void break_recent_verdict(void)
+{
+	put_scan(SCANS);
+	patch_ledger(ends.ledger, 7, SCAN_VERDICTS);
+}
+static void break_recent_reader(void)
+{
+	put_scan(SCANS);
+	patch_ledger(ends.ledger, 20, 9);
+}
+static void break_recent_behind(void)
+{
+	put_scan(SCANS); /* the first recent one is not where the tally says */
+	put_scan(SCANS + 1);
+	must(!scan_tally_get(s.view, account, &tally));
+	tally.recent_from++;
+	must(!scan_tally_put(s.view, account, &tally));
+	scratch_save(&s);
 }
 static void put_delivery(uint32_t subject)
 {
@@ -307,6 +354,12 @@ static const struct breakage breakages[] = {
     B(id_of_nobody, "an id leads to reader 3, which has another id"),
     B(id_form, "an id with a row of a wrong form"),
     B(account, "table scan, " NOBODY "rows of an account that does not exist"),
+    B(recent_of_nothing, "no recent scan from row 297 of the ledger on"),
+    B(recent_number, "recent scan 71, not 70"),
+    B(recent_pass, "pass 200 does not exist"),
+    B(recent_verdict, "of a wrong form"),
+    B(recent_reader, "scan 70: reader 9 does not exist"),
+    B(recent_behind, "recent scan 71, not 70"),
     B(event, "is of a scan that was never made"),
     B(replay, "key 9: pass 45 does not exist"),
 };
@@ -323,7 +376,9 @@ Test(audit_scans, reports_each_broken_rule)
 
 Test(audit_scans, finds_no_fault_in_sound_scans)
 {
-	put_delivery(SCANS - 1);
+	put_scan(SCANS);
+	put_scan(SCANS + 1);
+	put_delivery(SCANS + 1);
 	put_key(PASSES - 1);
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);

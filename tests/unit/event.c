@@ -76,7 +76,7 @@ static enum err happen(const char *event, bool block)
 	                          .now = {NOW},
 	                          .facts = &facts,
 	                          .zone = &zone,
-	                          .ledger_last = LEDGER_BEFORE + 2};
+	                          .ends.ledger = LEDGER_BEFORE + 2};
 	args[ARG_PASS_EVENT_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {1, "p"}};
 	args[ARG_PASS_EVENT_event] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
 	                                              .via.str = {(uint32_t)strlen(event), event}};

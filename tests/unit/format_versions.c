@@ -22,7 +22,7 @@ static void put_applied(struct db *db, struct span value)
 /* A program with another set replays too little from `late` on. Who changes the set raises TABLES_VERSION, and then this. */
 Test(format_versions, the_set_of_late_tables_belongs_to_the_version)
 {
-	cr_expect_eq(TABLES_VERSION, 3);
+	cr_expect_eq(TABLES_VERSION, 4);
 	for (unsigned table = 0; table < TABLE_END; table++) {
 		bool is_of_version = table == TABLE_HOT || table == TABLE_LEDGER ||
 		                     table == TABLE_IDEMPOTENCY;
@@ -38,9 +38,10 @@ Test(format_versions, tables_of_earlier_versions_are_read_and_unknown_ones_refus
 		enum err want;
 	} rows[] = {{2, 56, OK},
 	            {3, 72, OK},
-	            {4, 72, ERR_UNSUPPORTED},
-	            {4, 100, ERR_UNSUPPORTED},
-	            {4, 4, ERR_UNSUPPORTED},
+	            {4, 72, OK},
+	            {5, 72, ERR_UNSUPPORTED},
+	            {5, 100, ERR_UNSUPPORTED},
+	            {5, 4, ERR_UNSUPPORTED},
 	            {3, 56, ERR_DAMAGED},
 	            {2, 72, ERR_DAMAGED},
 	            {2, 57, ERR_DAMAGED},
@@ -64,7 +65,7 @@ Test(format_versions, tables_of_earlier_versions_are_read_and_unknown_ones_refus
 		if (rows[i].want != ERR_UNSUPPORTED) continue;
 		db_refusal(s.view, "db/data.mdb", why);
 		cr_expect_str_eq(
-		    why, "db/data.mdb has format version 4, this program knows 3: use the program that wrote "
+		    why, "db/data.mdb has format version 5, this program knows 4: use the program that wrote "
 		         "it, or a newer one");
 	}
 	scratch_close(&s);
@@ -143,7 +144,7 @@ Test(format_versions, tables_of_another_version_are_refused_and_nothing_changed)
 	cr_assert_eq(clean_mark_write(test_dir.fd, true), OK);
 	expect_refused(
 	    &test_dir, false, ERR_UNSUPPORTED,
-	    "db/data.mdb has format version 4, this program knows 3: use the program that wrote it");
+	    "db/data.mdb has format version 5, this program knows 4: use the program that wrote it");
 }
 
 static bool take_line(void *user, struct span line)

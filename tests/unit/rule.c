@@ -246,7 +246,7 @@ static void load(void)
 	                           .account = account,
 	                           .random = &randomness,
 	                           .now = {1000},
-	                           .ledger_last = last,
+	                           .ends.ledger = last,
 	                           .facts = &facts};
 }
 

@@ -5,13 +5,12 @@
 #include "actors/shard/account/parts.h"
 #include "schemas/bytes.h"
 #include "schemas/crc32c.h"
-#include "store/ledger.h"
 
 #include <stdlib.h>
 
 struct account_entry {
 	struct account       *now;
-	uint64_t              ledger_last;
+	struct account_ends   ends;
 	struct account_entry *next; /* in its slot */
 	struct account_entry *newer, *older;
 };
@@ -70,7 +69,7 @@ static enum err add(struct account_cache *cache, struct view *view, struct accou
 {
 	struct account_entry *entry = calloc(1, sizeof *entry);
 	enum err              err = entry ? account_load(view, id, &entry->now) : ERR_NO_MEMORY;
-	if (!err) err = ledger_last(view, id, &entry->ledger_last);
+	if (!err) err = account_ends_get(view, id, &entry->ends);
 	if (err) {
 		if (entry) account_free(&entry->now);
 		free(entry);
@@ -99,10 +98,10 @@ enum err account_cached(struct account_cache *cache, struct view *view, struct a
 	return OK;
 }
 
-uint64_t *account_ledger(struct account_cache *cache, struct account_id id)
+struct account_ends *account_ends(struct account_cache *cache, struct account_id id)
 {
 	struct account_entry *entry = *find(cache, id);
-	return entry ? &entry->ledger_last : NULL;
+	return entry ? &entry->ends : NULL;
 }
 
 void account_forget(struct account_cache *cache, struct account_id id)

@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/shard/account/account.h"
+#include "store/scan_row.h"
 #include "store/writes.h"
 
 /* The writer's cache of accounts, as the writer sees the tables. The least recently used one is dropped first. A miss costs some
@@ -22,8 +23,8 @@ struct account_cache {
 must_check enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,
                                    struct account **account);
 
-/* The number of the account's last ledger row; NULL: the account is not in memory. */
-uint64_t *account_ledger(struct account_cache *cache, struct account_id id);
+/* Where the account's ledger and scans end; NULL: the account is not in memory. */
+struct account_ends *account_ends(struct account_cache *cache, struct account_id id);
 
 /* To be called once rows have been written to the tables that `view`, the writer's, shows: makes the next versions of their
  * accounts. An account that finds no memory is dropped. Errors: none. */

@@ -208,8 +208,7 @@ static enum err save(struct engine *engine, struct request *request)
 		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
 		return ERR_IO; /* the transaction may hold half of the writes: only recovery can undo that */
 	}
-	if (request->account)
-		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
+	if (request->account) *account_ends(&engine->accounts, request->call->account) = request->ends;
 	log_skips(engine, request);
 	note_settings(engine, request);
 	if (!(err = engine_observe(engine))) return OK;
@@ -291,7 +290,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	if (effect == EFFECT_SCAN) return err;
 	if (effect == EFFECT_WRITE && !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))
 		return ERR_OVERLOADED;
-	if (request.account) request.ledger_last = *account_ledger(&engine->accounts, call->account);
+	if (request.account) request.ends = *account_ends(&engine->accounts, call->account);
 	if (happens_once(session, call))
 		err = handle_once(engine, &request, outcome); /* a replayed answer needs no disk space */
 	else if (session->role == ROLE_SHARD || !(err = check_disk(engine, call)))

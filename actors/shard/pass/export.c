@@ -151,10 +151,8 @@ static enum err put_scans(struct export *page)
 	uint32_t     number = get_be32(page->rest);
 	enum err     err = OK;
 	for (; !err && !is_full(page); page->looked++) {
-		struct row_key key = key_u32(page->pass.account, number);
-		struct span    row;
-		if ((err = view_get(view, TABLE_SCAN, key_span(&key), &row))) break;
-		if (!scan_rows_are_whole(row)) return ERR_DAMAGED;
+		struct span row;
+		if ((err = scan_rows_get(view, page->pass.account, number, &row))) break;
 		if (!(err = put_scans_of_row(page, row))) number++;
 	}
 	put_be32(page->rest, number);

@@ -91,10 +91,11 @@ enum cause pass_is_dead(const struct hot *pass)
 
 enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq)
 {
+	struct account_ends *ends = &request->ends;
 	row->at = request->now;
-	enum err err = ledger_put(request->view, request->account->id, request->ledger_last + 1, row);
-	if (err) return err;
-	*seq = ++request->ledger_last;
+	enum err err = scan_gather_if_due(request->view, request->account->id, ends);
+	if (err || (err = ledger_put(request->view, request->account->id, ends->ledger + 1, row))) return err;
+	*seq = ++ends->ledger;
 	return OK;
 }
 

@@ -80,7 +80,9 @@ enum err on_READER_DELETE(struct request *request, struct outcome *outcome)
 	if (text_is_plain(id, READER_ID_BYTES_MAX)) err = reader_row_find(request->view, account, id, &row);
 	if (err == ERR_NOT_FOUND || (!err && !row.named))
 		return blame_id(outcome, ERR_RESOURCE_NOT_FOUND, "id", CAUSE_READER_UNKNOWN, id);
-	if (err || (err = scan_tally_get(request->view, account, &tally))) return err;
+	if (err || (err = scan_gather(request->view, account, &request->ends))) return err;
+	if ((err = reader_row_find(request->view, account, id, &row))) return err;
+	if ((err = scan_tally_get(request->view, account, &tally))) return err;
 	if (!tally.readers_named) return ERR_DAMAGED;
 	tally.readers_named--;
 	if ((err = reader_name_del(request->view, account, &row))) return err;

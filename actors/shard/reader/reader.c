@@ -2,16 +2,16 @@
  * last scan. */
 #include "actors/shard/reader/reader.h"
 
-enum err reader_take(struct request *request, struct span id, struct scan_tally *tally,
-                     struct reader_row *row)
+enum err reader_take(struct request *request, struct span id, struct reader_row *row)
 {
 	struct account_id account = request->account->id;
+	struct scan_tally tally;
 	enum err          err = reader_row_find(request->view, account, id, row);
-	if (err && err != ERR_NOT_FOUND) return err;
-	if (err) *row = (struct reader_row){.number = ++tally->readers, .id = id};
-	row->scans++;
-	return err ? reader_row_put(request->view, account, row)
-	           : reader_row_count(request->view, account, row);
+	if (err != ERR_NOT_FOUND) return err;
+	if ((err = scan_tally_get(request->view, account, &tally))) return err;
+	*row = (struct reader_row){.number = ++tally.readers, .id = id};
+	if ((err = reader_row_put(request->view, account, row))) return err;
+	return scan_tally_put(request->view, account, &tally);
 }
 
 enum err reader_give_up(struct request *request, uint32_t number)

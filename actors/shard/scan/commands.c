@@ -91,7 +91,8 @@ enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
 	enum err        err = arg_uuid(&request->args[ARG_SCAN_DELETE_scan_id], &id);
 	if (!err) err = scan_row_find(request->view, request->account->id, id, &number, &scan);
 	if (err == ERR_NOT_FOUND || (!err && scan.deleted)) return ERR_RESOURCE_NOT_FOUND;
-	if (err || (err = reader_give_up(request, scan.reader))) return err;
+	if (err || (err = scan_gather(request->view, request->account->id, &request->ends))) return err;
+	if ((err = reader_give_up(request, scan.reader))) return err;
 	if ((err = scan_row_delete(request->view, request->account->id, number))) return err;
 	msgpack_pack_map(&pk, 0);
 	return OK;

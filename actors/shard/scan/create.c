@@ -105,13 +105,10 @@ static struct span reader_of(const struct request *request)
 static enum err store_scan(struct request *request, struct scan_row *scan, struct reader_row *reader,
                            uint32_t *number)
 {
-	struct account_id account = request->account->id;
-	struct scan_tally tally;
-	enum err          err = scan_tally_get(request->view, account, &tally);
-	if (!err && reader_of(request).size) err = reader_take(request, reader_of(request), &tally, reader);
+	enum err err = reader_of(request).size ? reader_take(request, reader_of(request), reader) : OK;
 	scan->reader = reader->number;
-	*number = tally.made;
-	return err ? err : scan_row_add(request->view, account, &tally, scan);
+	*number = request->ends.scans;
+	return err ? err : scan_row_add(request->view, request->account->id, &request->ends, scan);
 }
 
 /* A rejected scan does not change the pass and triggers no rule. */

@@ -14,6 +14,7 @@ _Static_assert(SCAN_ROW_SCANS == 64, "a row is a word of the selection");
 struct sweep {
 	unsigned         verdicts;
 	uint32_t         from, to; /* numbers */
+	uint32_t         stored;   /* rows of SCAN from this one on have recent scans, or are not there */
 	bool             by_q;
 	struct selection passes, readers; /* by_q: those that match `q`, by number */
 };
@@ -87,17 +88,31 @@ static uint64_t in_range(const struct sweep *sweep, uint32_t first, uint64_t mas
 	return mask;
 }
 
-static enum err take_row(struct request *request, const struct sweep *sweep, const struct view_row *row,
-                         struct selection *selection, uint32_t number)
+static void take_row(const struct sweep *sweep, struct span row, struct selection *selection, uint32_t number)
+{
+	uint64_t mask = scan_rows_mask(row, sweep->verdicts);
+	mask = in_range(sweep, number * SCAN_ROW_SCANS, mask);
+	if (sweep->by_q) mask = meant(sweep, row, mask);
+	selection->bits[number] = mask;
+	selection->total += (unsigned)__builtin_popcountll(mask);
+}
+
+static enum err take_stored(struct request *request, const struct sweep *sweep, const struct view_row *row,
+                            struct selection *selection, uint32_t number)
 {
 	struct row_key key = key_u32(request->account->id, number);
 	if (!span_equal(row->key, key_span(&key)) || !scan_rows_are_whole(row->value)) return ERR_DAMAGED;
-	uint64_t mask = scan_rows_mask(row->value, sweep->verdicts);
-	mask = in_range(sweep, number * SCAN_ROW_SCANS, mask);
-	if (sweep->by_q) mask = meant(sweep, row->value, mask);
-	selection->bits[number] = mask;
-	selection->total += (unsigned)__builtin_popcountll(mask);
+	take_row(sweep, row->value, selection, number);
 	return OK;
+}
+
+static enum err take_recent(struct request *request, const struct sweep *sweep, struct selection *selection,
+                            uint32_t number)
+{
+	struct span row;
+	enum err    err = scan_rows_get(request->view, request->account->id, number, &row);
+	if (!err) take_row(sweep, row, selection, number);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 static enum err sweep_rows(struct request *request, const struct sweep *sweep, struct selection *selection)
@@ -110,13 +125,13 @@ static enum err sweep_rows(struct request *request, const struct sweep *sweep, s
 	uint32_t       at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
 	struct row_key key = key_u32(request->account->id, at);
 	struct stream  stream = stream_from(request->view, TABLE_SCAN, &key);
-	while (!err && at <= last) {
+	while (!err && at <= last && at < sweep->stored) {
 		if ((err = stream_next(&stream, rows, ROWS, &count))) break;
 		if (count == 0) return ERR_DAMAGED;
-		for (unsigned i = 0; i < count && at <= last && !err; i++)
-			err = take_row(request, sweep, &rows[i], selection, at++);
+		for (unsigned i = 0; i < count && at <= last && at < sweep->stored && !err; i++)
+			err = take_stored(request, sweep, &rows[i], selection, at++);
 	}
-	return err;
+	return !err && at <= last ? take_recent(request, sweep, selection, at) : err;
 }
 
 static enum err find_range(struct request *request, const struct scan_filter *filter, struct sweep *sweep)
@@ -146,8 +161,10 @@ enum err select_scans(struct request *request, const struct scan_filter *filter,
 {
 	const unsigned    all = (1u << SCAN_VERDICTS) - 1;
 	struct scan_tally tally;
-	enum err          err = scan_tally_get(request->view, request->account->id, &tally);
-	struct sweep      sweep = {.verdicts = filter->verdicts, .to = tally.made};
+	enum err          err = scan_tally_whole(request->view, request->account->id, &tally);
+	struct sweep      sweep = {.verdicts = filter->verdicts,
+	                           .to = tally.made,
+	                           .stored = tally.recent_from ? (tally.made - 1) / SCAN_ROW_SCANS : UINT32_MAX};
 	if (err || (err = find_range(request, filter, &sweep))) return err;
 	bool whole = sweep.from == 0 && sweep.to == tally.made && !tally.counts[SCAN_COUNT_DELETED];
 	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
