@@ -52,6 +52,12 @@ void answer_header(struct exchange *exchange, const char *name, struct span valu
 	add_header(exchange, name, span_of(copy.base, copy.len));
 }
 
+static void note_key(struct connection *connection)
+{
+	connection->is_known = true;
+	known_keys_add(&connection->thread->service->known_keys, connection->bearer.key_hash);
+}
+
 /* `size` SIZE_MAX: an answer that must not state its length, 204 or 304. */
 static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
@@ -69,7 +75,7 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	access_log_request(thread->live->access, exchange, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
-	if (exchange->has_key && status < 400) exchange->connection->is_known = true;
+	if (exchange->has_key && status < 400) note_key(exchange->connection);
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &exchange->generator);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);

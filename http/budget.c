@@ -60,18 +60,32 @@ static void move_sum(_Atomic uint64_t *sum, size_t *charge, size_t to)
 /* The bytes held by an account, over all threads. Two accounts of one slot share a limit, about one pair in thousands. */
 static void move_body(struct connection *connection, size_t to)
 {
-	_Atomic uint64_t *held = &connection->thread->service->body_bytes[connection->slot];
+	struct service *service = connection->thread->service;
 	uint64_t difference = (uint64_t)to - connection->body_charge; /* negative modulo 2^64 if less */
-	if (connection->admitted) atomic_fetch_add_explicit(held, difference, memory_order_relaxed);
+	if (connection->admitted)
+		atomic_fetch_add_explicit(&service->body_bytes[connection->slot], difference,
+		                          memory_order_relaxed);
+	if (connection->admitted && connection->is_stranger)
+		atomic_fetch_add_explicit(&service->stranger_bytes, difference, memory_order_relaxed);
 	move_sum(&connection->thread->metrics.body_bytes, &connection->body_charge, to);
+}
+
+/* Does a sum fit that the connection's body is a part of? It may be larger alone. */
+static bool fits(const struct connection *connection, const _Atomic uint64_t *sum, uint64_t most)
+{
+	uint64_t held = atomic_load_explicit(sum, memory_order_relaxed);
+	return held <= most || held <= connection->body_charge;
 }
 
 static bool bodies_fit(const struct connection *connection)
 {
 	struct service *service = connection->thread->service;
-	uint64_t held = atomic_load_explicit(&service->body_bytes[connection->slot], memory_order_relaxed);
-	bool     alone = !connection->admitted || held <= connection->body_charge;
-	if (!alone && held > BODIES_ACCOUNT_BYTES_MAX) return false;
+	if (connection->admitted &&
+	    !fits(connection, &service->body_bytes[connection->slot], BODIES_ACCOUNT_BYTES_MAX))
+		return false;
+	if (connection->admitted && connection->is_stranger &&
+	    !fits(connection, &service->stranger_bytes, BODIES_STRANGERS_BYTES_MAX))
+		return false;
 	return sum_of(service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX;
 }
 

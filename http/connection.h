@@ -45,7 +45,8 @@ struct connection {
 	struct bearer bearer; /* of the last request with a key */
 	struct head   head;
 	struct chunks chunks;
-	bool          admitted; /* the body has a key, whose account's slot is `slot` */
+	bool          admitted;    /* the body has a key, whose account's slot is `slot` */
+	bool          is_stranger; /* likewise, and no request with that key has succeeded lately */
 	uint32_t      slot;
 	size_t        body_size; /* received so far, decoded */
 	/* of the current request: it is answered without further checks, then the connection closes. The
@@ -109,8 +110,8 @@ void connection_rank(
     struct connection *connection); /* takes the place in the order of eviction that the state gives */
 void connection_doom(
     struct connection *connection); /* the client has gone or must go: drops its waiting requests */
-/* Sets the size of the connection's body. False: above BODIES_BYTES_MAX in all or, with other bodies of the account,
- * BODIES_ACCOUNT_BYTES_MAX; nothing changed then. */
+/* Sets the size of the connection's body. False: above BODIES_BYTES_MAX in all; with other bodies of the account, above
+ * BODIES_ACCOUNT_BYTES_MAX; or a stranger's, with those of others, above BODIES_STRANGERS_BYTES_MAX. Nothing changed then. */
 must_check bool connection_charge_body(struct connection *connection, size_t bytes);
 /* The same for the capacity of `ahead`. It counts for no account: the next request may be another's. */
 must_check bool connection_charge_ahead(struct connection *connection);

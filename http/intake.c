@@ -212,7 +212,7 @@ static bool admit_phone(struct connection *connection)
 	struct account_id  account = {{0}};
 	(void)!phone_account_of(span_of(connection->socket->input->bytes + head->path_at, head->path_size),
 	                        &account);
-	connection->admitted = true;
+	connection->admitted = connection->is_stranger = true;
 	connection->slot = account_slot(account);
 	return true;
 }
@@ -231,6 +231,8 @@ static bool is_admitted(struct connection *connection)
 	                 &connection->bearer))
 		return false;
 	connection->admitted = true;
+	connection->is_stranger = !known_keys_have(&connection->thread->service->known_keys,
+	                                           connection->bearer.key_hash);
 	connection->slot = account_slot(connection->bearer.account);
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "actors/rt/time.h"
 #include "actors/rt/token.h"
 #include "schemas/arguments.h"
+#include "http/known_keys.h"
 #include "http/metrics.h"
 #include "http/connection_table.h"
 #include "schemas/limits.h"
@@ -26,8 +27,8 @@ struct live {
 	int64_t            certificate_ends_s; /* seconds of the wall clock */
 };
 
-/* The whole HTTP process. Written before the threads start and read-only afterwards, except `live`, the two flags and
- * `body_bytes`. */
+/* The whole HTTP process. Written before the threads start and read-only afterwards, except `live`, the two flags, the
+ * bytes of bodies and `known_keys`. */
 struct service {
 	const struct options  *options; /* as at start: changing ones are in `live` */
 	_Atomic(struct live *) live;
@@ -46,9 +47,10 @@ struct service {
 	struct buffer          document; /* the OpenAPI document: see openapi.h */
 	struct buffer          badges[WALLET_KIND_END]; /* by kind: see badges.h */
 	atomic_uint wallet_kinds; /* WALLET_BIT: of which somebody here certainly has a credential */
-	/* Bytes held now, by the account's slot; all threads write. */
-	_Atomic uint64_t body_bytes[SLOT_COUNT];
-	atomic_bool      stopping, failed;
+	/* Bytes of bodies held now, by the account's slot, and of those whose key is not known; all threads write. */
+	_Atomic uint64_t  body_bytes[SLOT_COUNT], stranger_bytes;
+	struct known_keys known_keys;
+	atomic_bool       stopping, failed;
 	sem_t ended; /* posted by each thread that has answered everything and closed what it had */
 };
 

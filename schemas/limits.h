@@ -117,6 +117,8 @@ enum {
 	BODIES_BYTES_MAX = 128 << 20,
 	/* likewise, of one account that has more than one in memory */
 	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
+	/* likewise, of all whose key has not been valid lately: the rest is for those that are customers */
+	BODIES_STRANGERS_BYTES_MAX = BODIES_BYTES_MAX / 2,
 	BODY_SMALL_BYTES = 64 << 10,  /* a body that is always accepted */
 	AHEAD_SMALL_BYTES = 32 << 10, /* bytes a connection may keep of requests before their turn */
 	/* bytes of responses that wait for their last part or their reader, over all connections; a connection not
@@ -297,11 +299,12 @@ enum {
 	LATE_MEMORY_SHARE = 8,      /* by default: this part of the machine's memory, and */
 	LATE_MEMORY_SHARE_ALL = 2,  /* for all shards together at most this part */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
-	BULK_WRITES_MAX = 64,       /* writes of one command that works through a queue */
-	CLEAN_LOOKED_MAX = 256,     /* rows that one step of the background removal reads; the rest waits */
-	CLEAN_STEP_MS = 20,         /* between two of its steps, */
-	CLEAN_REST_MS = 10000,      /* and between two rounds in which nothing was due */
-	ERASED_ID_KEPT_DAYS = 30,   /* of service time: until then a second erasure of an id is recognised */
+	BULK_WRITES_MAX =
+	    64, /* writes of one command that works through a queue; gathered scans come on top */
+	CLEAN_LOOKED_MAX = 256,   /* rows that one step of the background removal reads; the rest waits */
+	CLEAN_STEP_MS = 20,       /* between two of its steps, */
+	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
+	ERASED_ID_KEPT_DAYS = 30, /* of service time: until then a second erasure of an id is recognised */
 	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list is sent in parts */
 	LIST_BYTES_MAX =
 	    64 << 20, /* bytes of a list without pages: its share of ANSWERS_BYTES_MAX; OVERLOADED */
