@@ -4,7 +4,8 @@
 
 #include "schemas/limits.h"
 
-/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id; 4: journal of version 1; 5: no tables of wallets, which is read */
+/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id; 4: journal of version 1; 5: no
+ * tables of wallets; 6: no recent scans. The last two are read. */
 static const char kind[] = "stampede-data";
 
 void identity_write(const struct identity *identity, struct buffer *out)
@@ -25,7 +26,7 @@ enum err identity_read(struct span text, struct identity *identity)
 	struct lines    lines;
 	uint64_t        version = 0;
 	(void)lines_version(text, kind, &version);
-	if (version != IDENTITY_VERSION_READ) version = IDENTITY_VERSION;
+	if (version < IDENTITY_VERSION_READ || version > IDENTITY_VERSION) version = IDENTITY_VERSION;
 	enum err err = lines_begin(&lines, text, kind, version);
 	if (err) return err;
 	read.version = (uint32_t)version;

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 
 /* DIR/identity: the identity of a data directory. Text in lines (lines.h):
- *   stampede-data=6 / lineage=<32 hex> / earlier=<32 hex each> / master_key=<16 hex> / shards=<n> / formatted=<0|1|2> /
+ *   stampede-data=7 / lineage=<32 hex> / earlier=<32 hex each> / master_key=<16 hex> / shards=<n> / formatted=<0|1|2> /
  *   crc=<8 hex>
  * `formatted` is the state: 0, new: a shard without files creates them; 1, whole: every shard has its files, and a
  * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
-enum { IDENTITY_VERSION = 6, IDENTITY_VERSION_READ = 5 /* the oldest that is read; it has the same lines */ };
+enum {
+	IDENTITY_VERSION = 7,
+	IDENTITY_VERSION_READ = 5 /* the oldest that is read; all have the same lines */
+};
 enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
 
 struct identity {

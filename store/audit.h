@@ -10,7 +10,8 @@
  * meanwhile. Each violation becomes a fault that names table, account and number.
  * Errors: ERR_IO, ERR_NO_MEMORY, ERR_STOPPED; damage is a fault, not an error. */
 struct audit {
-	uint64_t rows, accounts, passes, ledger_rows;
+	uint64_t rows, accounts, passes,
+	    ledger_rows; /* ledger_rows: events of passes, and scans; `rows` has them too */
 };
 must_check enum err audit_tables(struct view *reader, struct audit *audit, struct faults *faults,
                                  struct progress *progress);

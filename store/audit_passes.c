@@ -250,8 +250,10 @@ static void judge_scan(struct auditor *auditor, uint64_t seq, struct span value)
 	if (auditor->has_ledger_scans && number != auditor->ledger_scans)
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": scan %u, not %u", seq, number,
 		            auditor->ledger_scans);
+	if (!auditor->has_ledger_scans) auditor->ledger_scans_from = number;
 	auditor->has_ledger_scans = true;
 	auditor->ledger_scans = number + 1;
+	auditor->scan_sum += audit_scan_sum(number, &scan);
 }
 
 static void judge_ledger_value(struct auditor *auditor, uint64_t seq, struct span value)
@@ -316,6 +318,7 @@ enum err audit_passes(struct auditor *auditor)
 	uint64_t expected = 1;
 	auditor->pass_count = 0;
 	auditor->has_ledger_scans = false;
+	auditor->scan_sum = 0;
 	enum err err = audit_each(auditor, TABLE_HOT, take_hot_row, NULL);
 	if (!err) err = audit_tally(auditor);
 	if (!err) err = audit_statuses(auditor);

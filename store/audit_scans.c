@@ -1,9 +1,11 @@
 /* The scans of one account, recomputed: rows are contiguous and in order of time, their heads and the tally count
- * their scans, and each pass's scan fields are the sum of its scans. Readers: numbers and ids map one to one, scans
+ * their scans, and each pass's scan fields are the sum of its scans. Recent scans go on with numbers and times,
+ * and are in no count. The ledger's scans are the same as those. Readers: numbers and ids map one to one, scans
  * are counted, and a reader without a name has a scan. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
+#include "schemas/crc32c.h"
 #include "store/reader_row.h"
 #include "store/scan_row.h"
 
@@ -129,12 +131,24 @@ static void judge_scans_reader(struct auditor *auditor, const struct scans_seen 
 		audit_fault(auditor, TABLE_SCAN, "scan %u: reader %u does not exist", number, scan->reader);
 }
 
+uint64_t audit_scan_sum(uint32_t number, const struct scan_row *scan)
+{
+	uint8_t bytes[4 + 4 + 1 + sizeof scan->id];
+	put_le32(bytes, number);
+	put_le32(bytes + 4, scan->pass);
+	bytes[8] = scan->verdict;
+	memcpy(bytes + 9, scan->id.b, sizeof scan->id);
+	return crc32c(0, bytes, sizeof bytes);
+}
+
 /* Deleted ones too: their effects on passes remain. */
 static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan,
                        bool is_recent)
 {
 	uint32_t number = seen->numbered++;
 	wall_us  at = uuid_time(scan->id);
+	if (auditor->has_ledger_scans && number >= auditor->ledger_scans_from)
+		auditor->scan_sum -= audit_scan_sum(number, scan);
 	if (scan->verdict >= SCAN_VERDICTS)
 		audit_fault(auditor, TABLE_SCAN, "scan %u: unknown verdict %u", number, scan->verdict);
 	if (at.v < seen->last.v)
@@ -194,6 +208,10 @@ static enum err judge_recent(struct auditor *auditor, struct scans_seen *seen)
 	enum err           err = scan_tally_get(auditor->reader, auditor->account, &tally);
 	if (err || !tally.recent_from) return err == ERR_DAMAGED ? OK : err; /* reported below */
 	while (!(err = scan_recent_next(auditor->reader, auditor->account, &tally, &at))) {
+		bool is_at_begin = seen->numbered > seen->sum.made || at.seq == tally.recent_from;
+		if (!is_at_begin)
+			audit_fault(auditor, TABLE_SCAN_TALLY,
+			            "row %" PRIu64 " of the ledger is no recent scan", tally.recent_from);
 		if (at.number != seen->numbered || at.number / SCAN_ROW_SCANS != row)
 			audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": recent scan %u, not %u", at.seq,
 			            at.number, seen->numbered);
@@ -254,6 +272,8 @@ static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
 	if (auditor->has_ledger_scans && auditor->ledger_scans != seen->numbered)
 		audit_fault(auditor, TABLE_LEDGER, "%u scans, but there are %u", auditor->ledger_scans,
 		            seen->numbered);
+	else if (auditor->scan_sum)
+		audit_fault(auditor, TABLE_SCAN, "a scan is not as the ledger has it");
 	if (!err) err = audit_readers(auditor, seen);
 	if (!err) err = audit_each(auditor, TABLE_READER_NAME, judge_name, seen);
 	return err ? err : audit_tally(auditor, seen);

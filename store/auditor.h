@@ -63,10 +63,13 @@ struct auditor {
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count; /* of the account */
-	bool              has_ledger_scans;
-	uint32_t          ledger_scans; /* behind the number of the last scan in the ledger */
-	uint32_t         *order;        /* pass numbers in the order of an index's rows */
-	size_t            order_count;
+	/* Scans in the ledger: from the first number to behind the last, and a sum over them (audit_scan_sum()) that those
+	 * in columns or recent ones come to as well. */
+	bool      has_ledger_scans;
+	uint32_t  ledger_scans_from, ledger_scans;
+	uint64_t  scan_sum;
+	uint32_t *order; /* pass numbers in the order of an index's rows */
+	size_t    order_count;
 };
 
 /* Adds a fault of the current account in `table`. */
@@ -91,6 +94,10 @@ bool audit_has_template(const struct auditor *auditor, uint32_t number);
 
 /* The value that an image's URL adds to auditor->url_sum. */
 uint64_t audit_url_sum(struct span url);
+
+/* The value that a scan adds to auditor->scan_sum. Its reader is left out: a deletion removes it in one place only. */
+struct scan_row;
+uint64_t audit_scan_sum(uint32_t number, const struct scan_row *scan);
 
 /* The account's rows of one table, in order. Zero all but `table` to begin. `rest` is the key behind the account;
  * `value` comes without its checksum. Errors: ERR_NOT_FOUND: no more; ERR_STOPPED. */

@@ -94,7 +94,7 @@ static void let_go(struct cells *cells, struct block *block)
 	cells->blocks--;
 	cells->retired++;
 	cells_retire(cells, &cells->retired_blocks, &block->retired);
-	cells_account_drop(cells, account);
+	(void)cells_account_drop(cells, account);
 }
 
 /* A view that begins after the look at readers is of the newest commit, so no block is too new for it. But it may find a block

@@ -122,8 +122,8 @@ void                 cells_list(struct cells *cells, struct cell_account *accoun
 struct block        *cells_block(const struct cell_account *account, uint32_t row);
 struct block        *cells_block_made(struct cells *cells, struct cell_account *account, uint32_t row);
 void                 cells_publish(struct cell_account *account, uint32_t row, struct block *block);
-/* The account is not found any more, if nothing of it is in memory that LMDB does not have or a view may need. */
-void          cells_account_drop(struct cells *cells, struct cell_account *account);
+/* Removes the account if nothing of it is in memory that LMDB does not have or a view may need. False: something is. */
+bool          cells_account_drop(struct cells *cells, struct cell_account *account);
 struct block *cells_block_at(const struct cells *cells, uint32_t place);
 struct cell  *cells_cell_at(const struct cells *cells, uint32_t number); /* place * HOT_PASSES + index */
 

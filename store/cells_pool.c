@@ -121,13 +121,13 @@ static size_t room_bytes(uint32_t room)
 	return room ? rows_bytes(room) + 2 * room / 8 : 0;
 }
 
-void cells_account_drop(struct cells *cells, struct cell_account *account)
+bool cells_account_drop(struct cells *cells, struct cell_account *account)
 {
 	struct account_table *table = atomic_load_explicit(&cells->accounts, memory_order_relaxed);
 	struct block_rows    *rows = atomic_load_explicit(&account->rows, memory_order_relaxed);
 	struct cell_account  *found;
-	if (account->blocks || account->is_listed || account->is_in_round) return;
-	if (!tail_may_go(cells, &account->tail, cells_oldest(cells).commit)) return;
+	if (account->blocks || account->is_listed || account->is_in_round) return false;
+	if (!tail_may_go(cells, &account->tail, cells_oldest(cells).commit)) return false;
 	tail_drop(cells, &account->tail);
 	atomic_store_explicit(&table->slots[slot_of(table, account->id, &found)], &gone,
 	                      memory_order_release);
@@ -137,6 +137,7 @@ void cells_account_drop(struct cells *cells, struct cell_account *account)
 	free(account->round);
 	if (rows) cells_retire(cells, &cells->retired_memory, &rows->retired);
 	cells_retire(cells, &cells->retired_memory, &account->retired);
+	return true;
 }
 
 struct block *cells_block(const struct cell_account *account, uint32_t row)

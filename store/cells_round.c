@@ -53,13 +53,14 @@ static int by_id(const void *a, const void *b)
 	return memcmp((*one)->id.b, (*other)->id.b, sizeof(*one)->id.b);
 }
 
-/* Accounts of a round that is over: those that have lost their blocks meanwhile may go. */
+/* Accounts of a round that is over: those that have no blocks may go, now or after the next one. A place in the new list is used
+ * only when the old list has been read up to there. */
 static void let_go(struct cells *cells, const struct account_list *done)
 {
 	for (uint32_t i = 0; i < done->count; i++) {
 		struct cell_account *account = done->at[i];
 		account->is_in_round = false;
-		cells_account_drop(cells, account);
+		if (!cells_account_drop(cells, account) && !account->blocks) cells_list(cells, account);
 	}
 }
 

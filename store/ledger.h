@@ -6,7 +6,7 @@
 /* The ledger: every event of every pass and every scan, append-only, in one sequence an account, from 1. Each row but those of
  * scans names the previous row of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
  * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | field u8 | at i64 | previous u64, and in rows that
- * move the balance (LOYALTY, RULE): delta i64 | balance i64. A row of SCAN has another form (scan_row.h), with number, what and
+ * move the balance (LOYALTY, RULE): delta i64 | balance i64. A row of the kind LEDGER_SCAN has another form (scan_row.h), with number, what and
  * at in the same places. Errors: as view.h. */
 enum ledger_what {
 #define W(id, NAME, text) LEDGER_##NAME = id,

@@ -5,9 +5,9 @@
 #include "store/view.h"
 
 /* Readers: what scans passes. Each has a number in its account, from 1, so that a scan needs four bytes to say which. Only the
- * operator gives one a name. A reader without a name lives as long as a scan refers to it, be it recent (scan_row.h) or not: the commit that deletes the last
- * one removes it, and its number is not given again. So what readers take is bounded by what scans take, whatever ids a
- * till makes up, and lists read the rows of named readers only. Values, little-endian. Errors: as view.h.
+ * operator gives one a name. A reader without a name lives as long as a scan refers to it, be it recent (scan_row.h) or not: the
+ * commit that deletes the last one removes it, and its number is not given again. So what readers take is bounded by what scans
+ * take, whatever ids a till makes up, and lists read the rows of named readers only. Values, little-endian. Errors: as view.h.
  *
  *   READER        account | id -> number u32 | scans u32: how many in SCAN refer to it, deleted ones not counted
  *   READER_NUMBER account | number u32 -> its id
@@ -37,7 +37,8 @@ must_check enum err reader_row_count(struct view *view, struct account_id accoun
 must_check enum err reader_row_del(struct view *view, struct account_id account,
                                    const struct reader_row *row);
 
-/* Stages that it has no name any more; one that no scan refers to is gone with it. */
+/* Stages that it has no name any more; one that no scan in SCAN refers to is gone with it. Call scan_gather() before reading the
+ * row. */
 must_check enum err reader_name_del(struct view *view, struct account_id account, struct reader_row *row);
 
 /* The account's next reader with a name in the order of ids, by bytes, after `*row` (its id empty: the first); all but

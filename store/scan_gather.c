@@ -39,8 +39,9 @@ static enum err count_reader(struct view *view, struct account_id account, uint3
 		scans++;
 	}
 	enum err err = reader_row_get(view, account, number, &row);
+	if (err) return err;
 	row.scans += scans;
-	return err ? err : reader_row_count(view, account, &row);
+	return reader_row_count(view, account, &row);
 }
 
 static enum err count_readers(struct view *view, struct account_id account, uint32_t readers[],

@@ -49,6 +49,7 @@ enum err scan_recent_next(struct view *view, struct account_id account, const st
                           struct recent_scan *at)
 {
 	uint64_t begin = tally->recent_from;
+	if (at->seq && at->number % SCAN_ROW_SCANS == SCAN_ROW_SCANS - 1) return ERR_NOT_FOUND;
 	at->seq = at->seq ? at->seq + 1 : begin;
 	for (; begin && at->seq - begin < SCAN_RECENT_LEDGER; at->seq++) {
 		struct row_key key = key_u64(account, at->seq);
@@ -68,7 +69,7 @@ enum err scan_recent_find(struct view *view, struct account_id account, uint32_t
 	if (err) return err;
 	if (!tally.recent_from || number < tally.made || number - tally.made >= SCAN_ROW_SCANS)
 		return ERR_NOT_FOUND;
-	at.seq = tally.recent_from + (number - tally.made) - 1;
+	at.seq = tally.recent_from + (number - tally.made) - 1; /* each takes one row at least */
 	while (!(err = scan_recent_next(view, account, &tally, &at)) && at.number < number)
 		at.seq += number - at.number - 1;
 	*row = at.row;
@@ -155,13 +156,31 @@ enum err scan_row_find(struct view *view, struct account_id account, struct uuid
 	return ERR_NOT_FOUND;
 }
 
+/* The newest scan is among the last rows of the ledger, mostly the last few. */
+static enum err find_newest(struct view *view, struct account_id account, struct account_ends *ends)
+{
+	struct scan_row scan;
+	for (uint64_t seq = ends->ledger; seq >= ends->recent_from; seq--) {
+		struct row_key key = key_u64(account, seq);
+		struct span    value;
+		uint32_t       number;
+		enum err       err = view_get(view, TABLE_LEDGER, key_span(&key), &value);
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		if (!is_scan(value)) continue;
+		err = scan_ledger_read(value, &number, &scan);
+		ends->scans = number + 1;
+		return err;
+	}
+	return ERR_DAMAGED;
+}
+
 enum err account_ends_get(struct view *view, struct account_id account, struct account_ends *ends)
 {
 	struct scan_tally tally;
 	*ends = (struct account_ends){0};
 	enum err err = ledger_last(view, account, &ends->ledger);
-	if (err || (err = scan_tally_whole(view, account, &tally))) return err;
+	if (err || (err = scan_tally_get(view, account, &tally))) return err;
 	ends->recent_from = tally.recent_from;
 	ends->scans = tally.made;
-	return OK;
+	return ends->recent_from ? find_newest(view, account, ends) : OK;
 }

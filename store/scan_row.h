@@ -4,27 +4,30 @@
 #include "schemas/verdicts.h"
 #include "store/view.h"
 
-/* Scans, failed ones too, numbered densely in the account from 0 in order of creation. Errors: as view.h.
+/* Scans, failed ones too, numbered densely in the account from 0 in order of creation. Errors: as view.h; in a reader's view
+ * also ERR_OVERLOADED, if it is too old for a ledger row in memory (tails.h).
  *
  * A scan is first one row of LEDGER, a late table, so it costs what a change of a balance costs. Such scans are *recent*. They
- * are gathered into a row of SCAN when the last of its 64 has been made, when SCAN_RECENT_LEDGER ledger rows have been written
- * since the first of them, and before a scan or a reader is deleted. So all recent scans of an account belong to one row of
- * SCAN, and are found among so many ledger rows. Ledger rows of scans stay, as all ledger rows do.
+ * are gathered into a row of SCAN by the scan that is the first of the next row, before a ledger row that would be
+ * SCAN_RECENT_LEDGER or more behind that of the first recent scan, and before a scan or a reader's name is deleted. So all recent
+ * scans of an account belong to one row of SCAN, and are found among so many ledger rows. Their ledger rows stay as they are.
  *
  * SCAN holds columns of SCAN_ROW_SCANS scans. Row, little-endian: counts u8[8] (0..5 by verdict, 6 deleted ones, which
  * are in no other count, 7 scans in the row) | then a column each: verdict u8 (0x80 set: deleted), pass u32, reader u32
- * (0: none), uuid 16, which contains the time. Rows are put and patched, never deleted. A deleted scan has no reader.
+ * (0: none), uuid 16, which contains the time. Rows are put and patched, never deleted. A deleted scan has no reader
+ * here; its ledger row keeps the number.
  * SCAN_TALLY counts those in SCAN: made u32 | counts u32[7] as in a row | readers u32 (ever numbered; numbers are 1 to this)
  * | readers with a name u32 | recent_from u64, the ledger row of the first recent scan, 0: there are none. An absent row reads
  * as zeros, and so does a missing recent_from. Likewise READER counts the scans in SCAN.
- * LEDGER, rows of kind LEDGER_SCAN: pass u32 | what u8 | 0 u16 | verdict u8 | created_at i64 | number u32 | reader u32 | uuid
+ * LEDGER, rows of the kind LEDGER_SCAN: pass u32 | what u8 | 0 u16 | verdict u8 | created_at i64 | number u32 | reader u32 | uuid
  * 16. */
 enum {
 	SCAN_ROW_SCANS = 64,
 	SCAN_COUNT_DELETED = 6,
 	SCAN_COUNT_USED = 7,
 	SCAN_COUNTS = 8,
-	SCAN_RECENT_LEDGER = 256
+	SCAN_RECENT_LEDGER = 256,
+	SCAN_GATHER_WRITES = 2 + SCAN_ROW_SCANS /* at most: the row, the tally, a reader for each scan */
 };
 _Static_assert((int)SCAN_VERDICTS <= (int)SCAN_COUNT_DELETED, "a count for each verdict");
 
@@ -42,7 +45,8 @@ struct scan_tally {
 	uint64_t recent_from;
 };
 
-/* The row as it is stored; with the recent scans counted, of which it is silent. */
+/* scan_tally_get() reads the row as it is stored. scan_tally_whole() counts the recent scans too, and leaves recent_from.
+ * scan_tally_put() stages the row. */
 must_check enum err scan_tally_get(struct view *view, struct account_id account, struct scan_tally *tally);
 must_check enum err scan_tally_whole(struct view *view, struct account_id account, struct scan_tally *tally);
 must_check enum err scan_tally_put(struct view *view, struct account_id account,
@@ -54,19 +58,19 @@ struct account_ends {
 	uint64_t recent_from; /* as in the tally */
 	uint32_t scans;       /* ever made; the next one's number */
 };
-/* Range reads. */
+/* Before any staged write. */
 must_check enum err account_ends_get(struct view *view, struct account_id account, struct account_ends *ends);
 
 /* One scan, deleted or not. Errors: ERR_NOT_FOUND: no scan of that number. */
 must_check enum err scan_row_get(struct view *view, struct account_id account, uint32_t number,
                                  struct scan_row *row);
 
-/* Stages a scan with the number ends->scans. Moves the ends. */
+/* Stages a scan with the number ends->scans, and moves the ends. Gathers first if that is due. */
 must_check enum err scan_row_add(struct view *view, struct account_id account, struct account_ends *ends,
                                  const struct scan_row *row);
 
-/* Stages all recent scans' rows and counts, and those of their readers. The second does so when the next ledger row would be
- * too far behind the first of them: to be called before each. */
+/* Stages the row of SCAN with all recent scans, their counts, and those of their readers; nothing if there are none. The second
+ * does so only if the next ledger row would be too far behind the first recent scan's: call it before each ledger_put(). */
 must_check enum err scan_gather(struct view *view, struct account_id account, struct account_ends *ends);
 must_check enum err scan_gather_if_due(struct view *view, struct account_id account,
                                        struct account_ends *ends);
@@ -75,13 +79,14 @@ must_check enum err scan_gather_if_due(struct view *view, struct account_id acco
 must_check enum err scan_row_delete(struct view *view, struct account_id account, uint32_t number);
 
 /* The row of SCAN, by its number: as it is stored, all zeros if it is not; as it would be if the recent scans were in it.
- * Errors: ERR_NOT_FOUND: of the second, it has no scan. */
+ * Errors: ERR_NOT_FOUND: of the second, it has no scan. The span lives as long
+ * as the command. */
 must_check enum err scan_rows_stored(struct view *view, struct account_id account, uint32_t number,
                                      struct span *row);
 must_check enum err scan_rows_get(struct view *view, struct account_id account, uint32_t number,
                                   struct span *row);
 
-/* The number of the first of `made` scans created at `at` or later; `made` if there is none. */
+/* The number of the first of `made` scans (as scan_tally_whole() counts) created at `at` or later; `made` if there is none. */
 must_check enum err scan_row_first(struct view *view, struct account_id account, uint32_t made, wall_us at,
                                    uint32_t *number);
 
@@ -99,7 +104,8 @@ uint32_t        scan_rows_reader(struct span row, unsigned index);
 uint64_t        scan_rows_mask(struct span row, unsigned verdicts);
 bool scan_rows_end_blank(struct span row); /* zeros behind the last member, as appending requires */
 
-/* Decodes a stored tally; a ledger row of a scan. Errors: ERR_DAMAGED. The last stages such a row, behind the ends. */
+/* Decodes a stored tally; a ledger row of a scan. Errors: ERR_DAMAGED. scan_ledger_put() stages a scan as the row
+ * ends->ledger + 1 with the number ends->scans, and does not move the ends. */
 must_check enum err scan_tally_read(struct span value, struct scan_tally *tally);
 must_check enum err scan_ledger_read(struct span value, uint32_t *number, struct scan_row *row);
 must_check enum err scan_ledger_put(struct view *view, struct account_id account,

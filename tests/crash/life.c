@@ -1,4 +1,4 @@
-/* The work: one account with one template, whose passes are created, given points, edited and deleted, with
+/* The work: one account with one template, whose passes are created, given points, scanned, edited and deleted, with
  * the rows of a shard. Commands are batched in a record while the previous record is being written. */
 #include "tests/crash/life.h"
 

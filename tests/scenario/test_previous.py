@@ -15,7 +15,7 @@ from shop import Shop, path_of
 
 FIXTURE = Path(__file__).with_name("previous.tar.xz")
 TO_DO = "back up the data directory with the program that wrote it, and restore that backup with this one"
-IDENTITY = f"identity has format version 4, this program knows 6: {TO_DO}"
+IDENTITY = f"identity has format version 4, this program knows 7: {TO_DO}"
 SEGMENT = f"journal/00000000000000000001.seg has format version 1, this program knows 2: {TO_DO}"
 
 
@@ -44,7 +44,7 @@ def previous(new_service):
 @pytest.fixture
 def believed(previous):
     """The identity is of this version, as if a file of another directory had been put there by hand."""
-    places.set_identity(previous.service, version="6")
+    places.set_identity(previous.service, version="7")
     previous.before = places.tree(previous.service.data)
     return previous
 

@@ -288,6 +288,26 @@ static void break_recent_behind(void)
 	must(!scan_tally_put(s.view, account, &tally));
 	scratch_save(&s);
 }
+static void break_ledger_number(void)
+{
+	patch_ledger(ends.ledger - 3, 16, 1);
+}
+static void break_ledger_end(void)
+{
+	patch_ledger(ends.ledger, 16, SCANS);
+}
+static void break_ledger_verdict(void)
+{
+	patch_ledger(ends.ledger - 3, 7, SCAN_VERDICTS - 1);
+}
+static void break_recent_too_early(void)
+{
+	put_scan(SCANS);
+	must(!scan_tally_get(s.view, account, &tally));
+	tally.recent_from -= 5;
+	must(!scan_tally_put(s.view, account, &tally));
+	scratch_save(&s);
+}
 static void put_delivery(uint32_t subject)
 {
 	struct delivery row = {.account = account,
@@ -360,6 +380,10 @@ static const struct breakage breakages[] = {
     B(recent_verdict, "of a wrong form"),
     B(recent_reader, "scan 70: reader 9 does not exist"),
     B(recent_behind, "recent scan 71, not 70"),
+    B(recent_too_early, "recent scan 65, not 70"),
+    B(ledger_number, "scan 1, not 66"),
+    B(ledger_end, "71 scans, but there are 70"),
+    B(ledger_verdict, "a scan is not as the ledger has it"),
     B(event, "is of a scan that was never made"),
     B(replay, "key 9: pass 45 does not exist"),
 };

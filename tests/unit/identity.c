@@ -9,7 +9,7 @@
 #define NONE    "earlier=\n"
 #define ONE     "000102030405060708090a0b0c0d0e0f"
 #define KEY     "master_key=0102030405060708\n"
-#define TEXT    "stampede-data=6\n" LINEAGE "earlier=" ONE ONE "\n" KEY "shards=4\nformatted=1\ncrc=b61f2aa2\n"
+#define TEXT    "stampede-data=7\n" LINEAGE "earlier=" ONE ONE "\n" KEY "shards=4\nformatted=1\ncrc=e93bfd44\n"
 
 static const struct identity identity = {
     .lineage = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
@@ -45,15 +45,18 @@ Test(identity, reads_as_it_was_written)
 	cr_expect_arr_eq(got.key_id, identity.key_id, sizeof got.key_id);
 }
 
-/* Version 5 has the same lines. */
-Test(identity, of_the_version_before_is_read)
+/* They have the same lines. */
+Test(identity, of_the_versions_before_is_read)
 {
-	static const char text[] = "stampede-data=5\n" LINEAGE "earlier=" ONE ONE "\n" KEY
-	                           "shards=4\nformatted=1\ncrc=57725288\n";
+	static const char *const texts[] = {
+	    "stampede-data=5\n" LINEAGE "earlier=" ONE ONE "\n" KEY "shards=4\nformatted=1\ncrc=57725288\n",
+	    "stampede-data=6\n" LINEAGE "earlier=" ONE ONE "\n" KEY "shards=4\nformatted=1\ncrc=b61f2aa2\n"};
 	struct identity got;
-	cr_assert_eq(identity_read(span_str(text), &got), OK);
-	cr_expect_eq(got.version, 5);
-	expect_all_but_the_key(&got);
+	for (unsigned i = 0; i < 2; i++) {
+		cr_assert_eq(identity_read(span_str(texts[i]), &got), OK);
+		cr_expect_eq(got.version, 5 + i);
+		expect_all_but_the_key(&got);
+	}
 	cr_expect(!identity_read(span_str(TEXT), &got) && got.version == IDENTITY_VERSION);
 }
 
@@ -67,7 +70,7 @@ Test(identity, of_another_version_is_refused_by_its_number)
 	cr_expect_eq(identity_read(span_str(text), &got), ERR_UNSUPPORTED);
 	identity_refusal(span_str(text), why);
 	cr_expect_str_eq(
-	    why, "identity has format version 4, this program knows 6: back up the data directory with the "
+	    why, "identity has format version 4, this program knows 7: back up the data directory with the "
 	         "program that wrote it, and restore that backup with this one");
 }
 
@@ -98,29 +101,29 @@ Test(identity, refuses_other_contents)
 		const char *lines;
 		enum err    want;
 	} rows[] = {
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=64\nformatted=0\n", OK},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=1\nformatted=2\n", OK},
-	    {"stampede-data=6\n" LINEAGE "earlier=" ONE "\n" KEY "shards=1\nformatted=2\n", OK},
-	    {"stampede-data=6\n" LINEAGE "earlier=0" ONE "\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE "earlier=" ONE "00\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE "earlier=none\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=64\nformatted=0\n", OK},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=1\nformatted=2\n", OK},
+	    {"stampede-data=7\n" LINEAGE "earlier=" ONE "\n" KEY "shards=1\nformatted=2\n", OK},
+	    {"stampede-data=7\n" LINEAGE "earlier=0" ONE "\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE "earlier=" ONE "00\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE "earlier=none\n" KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE KEY "shards=1\nformatted=2\n", ERR_DAMAGED},
 	    {"stampede-data=2\n" LINEAGE NONE KEY "shards=4\nformatted=1\n", ERR_UNSUPPORTED},
-	    {"stampede-data=7\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-data=8\nanything=else\n", ERR_UNSUPPORTED},
 	    {"stampede-data=one\n" LINEAGE NONE KEY "shards=1\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=0\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=65\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=04\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=4294967297\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=4\nformatted=3\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "formatted=1\nshards=4\n", ERR_DAMAGED},
-	    {"stampede-data=6\nlineage=00\nearlier=\n" KEY "shards=4\nformatted=1\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE KEY "shards=4\nformatted=1\nmore=1\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE "shards=4\nformatted=1\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE "master_key=\nshards=4\nformatted=1\n", ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE "master_key=010203040506070809\nshards=4\nformatted=1\n",
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=0\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=65\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=04\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=4294967297\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=4\nformatted=3\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "formatted=1\nshards=4\n", ERR_DAMAGED},
+	    {"stampede-data=7\nlineage=00\nearlier=\n" KEY "shards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE KEY "shards=4\nformatted=1\nmore=1\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE "shards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE "master_key=\nshards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE "master_key=010203040506070809\nshards=4\nformatted=1\n",
 	     ERR_DAMAGED},
-	    {"stampede-data=6\n" LINEAGE NONE "shards=4\n" KEY "formatted=1\n", ERR_DAMAGED},
+	    {"stampede-data=7\n" LINEAGE NONE "shards=4\n" KEY "formatted=1\n", ERR_DAMAGED},
 	    {"stampede-data=4\n" LINEAGE NONE KEY "shards=64\nformatted=2\n", ERR_UNSUPPORTED},
 	    {"", ERR_DAMAGED},
 	};

@@ -7,8 +7,8 @@
 #include "store/reward.h"
 
 /* Writes for one replaced entitlement: its row, OPEN, EXPIRY. Writes for the assignment itself and for rules that act in the
- * same command: some 12 an action. */
-enum { WRITES_REPLACED = 2 + EXPIRY_LEVELS, WRITES_ELSE = 40 + 16 * RULE_ACTIONS_MAX };
+ * same command: some 12 an action. Recent scans may be gathered, too. */
+enum { WRITES_REPLACED = 2 + EXPIRY_LEVELS, WRITES_ELSE = 40 + 16 * RULE_ACTIONS_MAX + SCAN_GATHER_WRITES };
 _Static_assert(REPLACED_AT_ONCE_MAX *WRITES_REPLACED + 2 * WRITES_ELSE <= STAGED_WRITES_MAX,
                "a rule may replace as many");
 

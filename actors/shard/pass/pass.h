@@ -32,9 +32,8 @@ must_check enum err pass_body_put(struct request *request, struct account_id acc
                                   const struct body *body);
 
 /* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the account's counts,
- * updated = now (but for a message), the end of its ISSUING row when it is `creating` no more, and what is due for its phones when it is
- * `active` no more. `row` gives what happened (and a delta);
- * the rest is filled in. */
+ * updated = now (but for a message), the end of its ISSUING row when it is `creating` no more, and what is due for its phones
+ * when it is `active` no more. `row` gives what happened (and a delta); the rest is filled in. */
 must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                                 struct ledger_row row);
 
@@ -56,7 +55,8 @@ bool pass_may_be_put(const struct hot *pass);
 /* Errors: ERR_PAYLOAD_TOO_LARGE: it is larger than what may be stored. */
 must_check enum err pass_check_size(struct outcome *outcome, const struct body *body);
 
-/* The next ledger row of the account, for a pass not yet in the tables. */
+/* Stages the account's next ledger row; recent scans are gathered before it if that is due. pass_change() does it for a pass
+ * that is in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 
 /* A row of its history as `pass history` prints it. */

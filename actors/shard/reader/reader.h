@@ -7,6 +7,6 @@
  * they are gathered (scan_row.h). Errors: as view.h. */
 must_check enum err reader_take(struct request *request, struct span id, struct reader_row *row);
 
-/* Counts one scan less of the reader with that number; 0: no reader. A reader without a name is removed with its last scan.
+/* Counts one scan in SCAN less of the reader with that number; 0: no reader. A reader without a name is removed with its last scan.
  * Point reads. Errors: as view.h. */
 must_check enum err reader_give_up(struct request *request, uint32_t number);

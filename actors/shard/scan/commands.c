@@ -51,13 +51,20 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 
 static enum err show(struct request *request, const struct page *page, struct list_out *list)
 {
-	unsigned        form = SCAN_SPACED;
-	struct scan_row scan;
-	enum err        err = OK;
+	unsigned    form = SCAN_SPACED;
+	uint32_t    at = UINT32_MAX; /* the row's number */
+	struct span row = {NULL, 0};
+	enum err    err = OK;
 	if (arg_boolean(&request->args[ARG_SCAN_LIST_pass_info], false)) form |= SCAN_WITH_PASS;
-	for (uint32_t i = 0; !err && i < page->count; i++)
-		if (!(err = scan_row_get(request->view, request->account->id, page->numbers[i], &scan)))
-			err = scan_show(request, &scan, form, list_item(list));
+	for (uint32_t i = 0; !err && i < page->count; i++) {
+		uint32_t number = page->numbers[i];
+		if (at != number / SCAN_ROW_SCANS) {
+			at = number / SCAN_ROW_SCANS;
+			if ((err = scan_rows_get(request->view, request->account->id, at, &row))) break;
+		}
+		struct scan_row scan = scan_rows_member(row, number % SCAN_ROW_SCANS);
+		err = scan_show(request, &scan, form, list_item(list));
+	}
 	return err;
 }
 

@@ -125,13 +125,15 @@ static enum err sweep_rows(struct request *request, const struct sweep *sweep, s
 	uint32_t       at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
 	struct row_key key = key_u32(request->account->id, at);
 	struct stream  stream = stream_from(request->view, TABLE_SCAN, &key);
+	/* First, since its ledger rows may leave memory. */
+	if (last >= sweep->stored) err = take_recent(request, sweep, selection, last);
 	while (!err && at <= last && at < sweep->stored) {
 		if ((err = stream_next(&stream, rows, ROWS, &count))) break;
 		if (count == 0) return ERR_DAMAGED;
 		for (unsigned i = 0; i < count && at <= last && at < sweep->stored && !err; i++)
 			err = take_stored(request, sweep, &rows[i], selection, at++);
 	}
-	return !err && at <= last ? take_recent(request, sweep, selection, at) : err;
+	return err;
 }
 
 static enum err find_range(struct request *request, const struct scan_filter *filter, struct sweep *sweep)
