@@ -1,4 +1,4 @@
-/* Rows of cards, readers, subscriptions, images and wallets: each key and value of their tables byte for byte,
+/* Rows of cards, readers, new scans, subscriptions, images and wallets: each key and value of their tables byte for byte,
  * in the order of keys. These bytes are on disks and in journals, so code changes must not change them. */
 #include "tests/unit/support.h"
 
@@ -7,6 +7,7 @@
 #include "store/image_shape.h"
 #include "store/reader_row.h"
 #include "store/registration.h"
+#include "store/scan_row.h"
 #include "store/subscription.h"
 #include "store/wallet_credential.h"
 #include "store/wallet_due.h"
@@ -178,6 +179,28 @@ Test(row_bytes, a_deleted_reader_leaves_nothing)
 	EXPECT_NONE(READER);
 	EXPECT_NONE(READER_NUMBER);
 	EXPECT_NONE(READER_NAME);
+}
+
+/* New scans ----------------------------------------------------------------------------------------------- */
+
+Test(row_bytes, a_new_scan)
+{
+	struct account_ends   ends = {.ledger = 0x0102030405060708, .scans = 0x11121314};
+	const struct scan_row scan = {
+	    .id = {UUID}, .pass = 0x21222324, .reader = 0x31323334, .verdict = SCAN_DOUBLE_SCAN};
+	struct scan_tally tally = {.made = 0x11121314,
+	                           .counts = {1, 2, 3, 4, 5, 6, 7},
+	                           .readers = 0x41424344,
+	                           .readers_named = 0x51525354};
+	cr_assert_eq(scan_tally_put(s.view, account, &tally), OK);
+	cr_assert_eq(scan_row_add(s.view, account, &ends, &scan), OK);
+	scratch_save(&s);
+	EXPECT(LEDGER, ROW("\1\2\3\4\5\6\7\x09", "\x24\x23\x22\x21\x0e\0\0\3"
+	                                         "\xb5\xe4\xf9\x0d\x22\x36\xb2\x02"
+	                                         "\x14\x13\x12\x11\x34\x33\x32\x31" UUID));
+	EXPECT(SCAN_TALLY, ROW("", "\x14\x13\x12\x11\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\7\0\0\0"
+	                           "\x44\x43\x42\x41\x54\x53\x52\x51\x09\7\6\5\4\3\2\1"));
+	EXPECT_NONE(SCAN);
 }
 
 /* Subscriptions ------------------------------------------------------------------------------------------- */

@@ -260,6 +260,65 @@ Test(scan_row, is_deleted_once)
 	cr_assert_eq(scan_row_get(s.view, account, MADE, &got), OK);
 }
 
+/* Tables of version 3: a tally without recent_from, a row that is not full, no ledger rows of scans. */
+Test(scan_row, goes_on_with_what_an_older_program_left)
+{
+	enum { LEFT = 5, TALLY_BYTES = 40, AT_READERS = 32 };
+	struct row_key  of_row = key_u32(account, 0), of_tally = key_account(account);
+	uint8_t         row[SCAN_ROW_BYTES] = {0}, tally[TALLY_BYTES] = {LEFT, [AT_READERS] = READERS};
+	struct scan_row got;
+	for (uint32_t i = 0; i < LEFT; i++) {
+		struct scan_row scan = some(i);
+		scan_rows_append(row, &scan);
+		tally[4 + 4 * scan.verdict]++;
+	}
+	must(!write_put(&s.staged, TABLE_SCAN, key_span(&of_row), span_of(row, sizeof row)));
+	must(!write_put(&s.staged, TABLE_SCAN_TALLY, key_span(&of_tally), span_of(tally, sizeof tally)));
+	scratch_save(&s);
+	cr_assert_eq(account_ends_get(s.view, account, &ends), OK);
+	cr_expect(ends.scans == LEFT && !ends.recent_from && !ends.ledger);
+	expect_tally(LEFT);
+	make(3);
+	expect_tally(LEFT);
+	gather();
+	expect_tally(LEFT + 3);
+	for (uint32_t number = 0; number < LEFT + 3; number++) {
+		struct scan_row want = some(number);
+		cr_assert_eq(scan_row_get(s.view, account, number, &got), OK);
+		cr_expect(same(&got, &want), "%u", number);
+	}
+}
+
+static enum err add_another(void)
+{
+	struct scan_row row = some(ends.scans);
+	return scan_row_add(s.view, account, &ends, &row);
+}
+
+Test(scan_row, reports_recent_scans_that_do_not_fit)
+{
+	struct row_key      key;
+	struct account_ends found;
+	ends.scans = 3; /* nobody has made them */
+	cr_expect_eq(add_another(), ERR_DAMAGED);
+	ends = (struct account_ends){0};
+	make(5);
+	ends.scans++;
+	cr_expect_eq(scan_gather(s.view, account, &ends), ERR_DAMAGED);
+	ends.scans--;
+	key = key_u64(account, ends.ledger - 1);
+	must(!write_del(&s.staged, TABLE_LEDGER, key_span(&key)));
+	scratch_save(&s);
+	cr_expect_eq(scan_gather(s.view, account, &ends), ERR_DAMAGED, "one is missing");
+	for (uint64_t seq = 1; seq <= ends.ledger; seq++) {
+		key = key_u64(account, seq);
+		must(!write_put(&s.staged, TABLE_LEDGER, key_span(&key), filler(1, LEDGER_EVENT_BYTES)));
+	}
+	scratch_save(&s);
+	cr_expect_eq(scan_gather(s.view, account, &ends), ERR_DAMAGED, "there are none");
+	cr_expect_eq(account_ends_get(s.view, account, &found), ERR_DAMAGED);
+}
+
 Test(scan_row, reports_damage)
 {
 	uint8_t           bytes[SCAN_ROW_BYTES], none = SCAN_ROW_SCANS + 1, unknown = SCAN_VERDICTS, zero = 0;
