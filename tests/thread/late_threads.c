@@ -1,6 +1,6 @@
 /* Lists beside changes and slices: the writer moves points between passes, makes passes, commits and writes slices of late
- * tables; readers add up the points of an account, and those of its ledger. Both have to come to what a row of another table
- * says in the same view, however long a reader waits in between. At last the same is read from a store that was opened again,
+ * tables; readers add up the points of an account, and those of its ledger, and look at its scans. All have to come to what a
+ * row of another table says in the same view, however long a reader waits in between. At last the same is read from a store that was opened again,
  * after a stop and as a kill leaves it: then a thread walks through its tables beside the replay.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer.
  *
@@ -14,6 +14,7 @@
 #include "store/hot.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/scan_row.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -35,6 +36,7 @@ enum {
 	SLICE_ROWS = 4,
 	TAILS_BYTES = 256 << 10, /* written rows soon make way to others */
 	LEDGER_ADDED_UP_IN = 4,
+	SCAN_IN = 3,
 	TURN_COMMANDS = 8,
 	PAUSE_COMMANDS = 200,
 };
@@ -62,32 +64,35 @@ static void good(const char *what, enum err err)
 	if (err) wrong(what, err, OK);
 }
 
-/* What an account has: how many passes, their points, its newest ledger row. A row of a table that is not late. */
+/* What an account has: how many passes, their points, its newest ledger row, how many scans. A row of a table that is not
+ * late. */
 struct total {
 	uint32_t made;
 	int64_t  points;
 	uint64_t last;
+	uint32_t scans;
 };
 
 static enum err total_get(struct view *view, struct account_id account, struct total *total)
 {
 	struct row_key key = key_account(account);
 	struct span    value;
-	enum err       err = view_get(view, TABLE_SCAN_TALLY, key_span(&key), &value);
+	enum err       err = view_get(view, TABLE_REWARD_TALLY, key_span(&key), &value);
 	if (!err)
 		*total = (struct total){get_le32(value.at), (int64_t)get_le64(value.at + 4),
-		                        get_le64(value.at + 12)};
+		                        get_le64(value.at + 12), get_le32(value.at + 20)};
 	return err;
 }
 
 static void total_put(struct writes *writes, struct account_id account, const struct total *total)
 {
 	struct row_key key = key_account(account);
-	uint8_t        bytes[20];
+	uint8_t        bytes[24];
 	put_le32(bytes, total->made);
 	put_le64(bytes + 4, (uint64_t)total->points);
 	put_le64(bytes + 12, total->last);
-	must(!write_put(writes, TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes)));
+	put_le32(bytes + 20, total->scans);
+	must(!write_put(writes, TABLE_REWARD_TALLY, key_span(&key), span_of(bytes, sizeof bytes)));
 }
 
 /* Reading ------------------------------------------------------------------------------------------------- */
@@ -174,6 +179,49 @@ static enum err add_ledger(struct view *view, struct account_id account, const s
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static struct scan_row scan_of(uint32_t number)
+{
+	const uint8_t random[10] = {(uint8_t)number};
+	return (struct scan_row){.id = uuid_v7((wall_us){number}, random), .pass = number * 3};
+}
+
+static void expect_scan(const struct scan_row *scan, uint32_t number)
+{
+	struct scan_row want = scan_of(number);
+	if (memcmp(scan->id.b, want.id.b, sizeof want.id) || scan->pass != want.pass)
+		wrong("the pass of a scan", scan->pass, want.pass);
+}
+
+/* Row by row, one by its number, and none behind the last. */
+static enum err add_scans(struct view *view, struct account_id account, const struct total *total,
+                          uint64_t *luck)
+{
+	struct scan_tally tally;
+	struct scan_row   scan;
+	enum err          err = scan_tally_whole(view, account, &tally);
+	if (!err && tally.made != total->scans) wrong("the scans of a tally", tally.made, total->scans);
+	for (uint32_t number = 0; !err && number < total->scans; number += SCAN_ROW_SCANS) {
+		uint32_t    left = total->scans - number;
+		struct span row;
+		if ((err = scan_rows_get(view, account, number / SCAN_ROW_SCANS, &row))) break;
+		unsigned used = scan_rows_counts(row)[SCAN_COUNT_USED];
+		if (used != (left < SCAN_ROW_SCANS ? left : SCAN_ROW_SCANS))
+			wrong("the scans of a row", used, left);
+		for (unsigned i = 0; i < used; i++) {
+			scan = scan_rows_member(row, i);
+			expect_scan(&scan, number + i);
+		}
+	}
+	uint32_t one = total->scans
+	                   ? total->scans - 1 - chance_below(luck, total->scans < 99 ? total->scans : 99)
+	                   : 0;
+	if (!err && total->scans && !(err = scan_row_get(view, account, one, &scan))) expect_scan(&scan, one);
+	if (err) return err;
+	err = scan_row_get(view, account, total->scans, &scan);
+	if (!err) wrong("a scan that is made later", total->scans, -1);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 static void sum_of(struct view *view, struct account_id account, uint64_t *luck, bool is_whole)
 {
 	struct total total;
@@ -184,6 +232,7 @@ static void sum_of(struct view *view, struct account_id account, uint64_t *luck,
 	if (!err) err = add_history(view, account, chance_below(luck, total.made));
 	if (!err && (is_whole || chance_below(luck, LEDGER_ADDED_UP_IN) == 0))
 		err = add_ledger(view, account, &total);
+	if (!err) err = add_scans(view, account, &total, luck);
 	if (err == ERR_OVERLOADED) {
 		atomic_fetch_add(&refusals, 1);
 		return;
@@ -212,6 +261,8 @@ static void *read_on(void *data)
 
 /* Writing ------------------------------------------------------------------------------------------------- */
 
+static struct account_ends ends; /* of the account of the command */
+
 static void put_event(struct view *view, struct account_id account, struct total *total,
                       struct ledger_row row, struct hot *hot)
 {
@@ -219,9 +270,17 @@ static void put_event(struct view *view, struct account_id account, struct total
 	row.status = hot->status;
 	row.previous = hot->ledger_head;
 	row.balance = hot->balance;
-	hot->ledger_head = ++total->last;
+	good("gathering", scan_gather_if_due(view, account, &ends));
+	hot->ledger_head = total->last = ++ends.ledger;
 	total->points += row.delta;
 	must(!ledger_put(view, account, total->last, &row));
+}
+
+static void scan(struct view *view, struct account_id account, struct total *total)
+{
+	struct scan_row row = scan_of(total->scans++);
+	good("a scan", scan_row_add(view, account, &ends, &row));
+	total->last = ends.ledger;
 }
 
 static void change(struct view *view, struct account_id account, struct total *total, uint64_t *luck)
@@ -247,7 +306,11 @@ static void command(struct arena *arena, uint64_t *luck)
 	struct total      total = {0};
 	enum err          err = total_get(view, account, &total);
 	must(!err || err == ERR_NOT_FOUND);
-	if (total.made < PASSES_FIRST || (total.made < PASSES_MAX && chance_below(luck, 50) == 0)) {
+	good("the ends", account_ends_get(view, account, &ends));
+	must(ends.ledger == total.last && ends.scans == total.scans);
+	if (total.made >= PASSES_FIRST && chance_below(luck, SCAN_IN) == 0) {
+		scan(view, account, &total);
+	} else if (total.made < PASSES_FIRST || (total.made < PASSES_MAX && chance_below(luck, 50) == 0)) {
 		struct hot        pass = {.status = 2, .template = 1, .balance = chance_below(luck, 100)};
 		struct ledger_row row = {.number = total.made, .delta = pass.balance};
 		put_event(view, account, &total, row, &pass);
