@@ -1,27 +1,31 @@
-"""A directory and a backup as the program of the version before has left them: the directory is refused by one sentence and
-stays as it is; the backup is restored, and everything is there.
+"""A directory and a backup as an older program has left them: the directory is refused by one sentence and stays as it is, or is
+read and goes on; the backup is restored, and everything is there.
 
-previous.tar.xz is made by make_previous, with the program of the last commit that wrote the version before.
+previous.tar.xz and previous_read.tar.xz are made by make_previous, each with the program of the last commit that wrote the
+version.
 """
 import json
 import struct
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import places
 import pytest
 from harness import CliError
+from scans import list_scans, scan
 from shop import Shop, path_of
 
 FIXTURE = Path(__file__).with_name("previous.tar.xz")
+READ = FIXTURE.with_name("previous_read.tar.xz")
 TO_DO = "back up the data directory with the program that wrote it, and restore that backup with this one"
 IDENTITY = f"identity has format version 4, this program knows 7: {TO_DO}"
 SEGMENT = f"journal/00000000000000000001.seg has format version 1, this program knows 2: {TO_DO}"
 
 
 class Previous:
-    def __init__(self, service):
-        with tarfile.open(FIXTURE) as archive:
+    def __init__(self, service, fixture=FIXTURE):
+        with tarfile.open(fixture) as archive:
             archive.extractall(service.home)
         self.service = service
         self.backup = service.home / "backup"
@@ -141,6 +145,26 @@ def test_its_backup_is_restored_and_goes_on(previous, new_service, tmp_path):
     again.cli("restore", "--from", tmp_path / "again")
     again.start()
     assert holds(again, previous.facts)
+
+
+# Of a version that is read
+
+def test_a_directory_of_version_6_goes_on(new_service):
+    """It has no recent scans."""
+    service = new_service(start=False, shards=1)
+    facts = Previous(service, READ).facts
+    service.start()
+    assert (service.data / "identity").read_text().startswith("stampede-data=7\n")
+    shop = SimpleNamespace(client=service.client(facts["key"]))
+    assert {pass_id: shop.client.get(path_of(pass_id)).json["balance"] for pass_id in facts["balances"]} == facts["balances"]
+    assert [one["id"] for one in list_scans(shop, limit=100, sort_dir="asc")[0]] == facts["scans"]
+    made = facts["scans"] + [scan(shop, "second", reader_id=reader)["id"] for reader in ("till", "gate-0", "new")]
+    assert [one["id"] for one in list_scans(shop, limit=100, sort_dir="asc")[0]] == made
+    for gone in (made.pop(), made.pop(66)):
+        service.cli("scan", "delete", facts["account"], gone)
+    assert [one["id"] for one in list_scans(shop, limit=100, sort_dir="asc")[0]] == made
+    assert service.cli("verify")["ok"] is True
+    shop.client.close()
 
 
 # Of versions that are not known yet
