@@ -264,16 +264,21 @@ static void compare(struct auditor *auditor, size_t number)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: the time of its last scan is wrong", number);
 }
 
-static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
+static void compare_with_ledger(struct auditor *auditor, const struct scans_seen *seen)
 {
-	enum err err = audit_each(auditor, TABLE_READER_NUMBER, take_number, seen);
-	if (!err) err = audit_each(auditor, TABLE_SCAN, judge_scans, seen);
-	if (!err) err = judge_recent(auditor, seen);
 	if (auditor->has_ledger_scans && auditor->ledger_scans != seen->numbered)
 		audit_fault(auditor, TABLE_LEDGER, "%u scans, but there are %u", auditor->ledger_scans,
 		            seen->numbered);
 	else if (auditor->scan_sum)
 		audit_fault(auditor, TABLE_SCAN, "a scan is not as the ledger has it");
+}
+
+static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
+{
+	enum err err = audit_each(auditor, TABLE_READER_NUMBER, take_number, seen);
+	if (!err) err = audit_each(auditor, TABLE_SCAN, judge_scans, seen);
+	if (!err) err = judge_recent(auditor, seen);
+	if (!err) compare_with_ledger(auditor, seen);
 	if (!err) err = audit_readers(auditor, seen);
 	if (!err) err = audit_each(auditor, TABLE_READER_NAME, judge_name, seen);
 	return err ? err : audit_tally(auditor, seen);

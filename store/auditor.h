@@ -63,8 +63,8 @@ struct auditor {
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count; /* of the account */
-	/* Scans in the ledger: from the first number to behind the last, and a sum over them (audit_scan_sum()) that those
-	 * in columns or recent ones come to as well. */
+	/* Scans in the ledger: the first number, the number behind the last, and the sum of audit_scan_sum() over them. The
+	 * audit of scans subtracts each scan that it finds, so the sum is 0 at its end. */
 	bool      has_ledger_scans;
 	uint32_t  ledger_scans_from, ledger_scans;
 	uint64_t  scan_sum;

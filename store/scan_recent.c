@@ -49,6 +49,7 @@ enum err scan_recent_next(struct view *view, struct account_id account, const st
                           struct recent_scan *at)
 {
 	uint64_t begin = tally->recent_from;
+	/* The row is full. The next ledger row may be too new for the view, so it is not asked for. */
 	if (at->seq && at->number % SCAN_ROW_SCANS == SCAN_ROW_SCANS - 1) return ERR_NOT_FOUND;
 	at->seq = at->seq ? at->seq + 1 : begin;
 	for (; begin && at->seq - begin < SCAN_RECENT_LEDGER; at->seq++) {

@@ -314,6 +314,14 @@ def rows(service):
     return told["shards"][0]["rows"] - told["shards"][0]["ledger_rows"]
 
 
+def kill_shard(shop):
+    """Kills the shard and waits until the next process serves."""
+    old = shop.service.pid_of("shard")
+    shop.service.kill_child("shard")
+    shop.service.await_successor("shard", 0, old)
+    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard process")
+
+
 def delete_reader(shop, reader_id):
     return shop.service.cli("reader", "delete", shop.account, reader_id)
 
@@ -376,10 +384,7 @@ def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
     service.expect_log("event=died child=shard-0")
     for one in again[1:]:
         shop.service.cli("scan", "delete", shop.account, one["id"])
-    old = service.pid_of("shard")
-    service.kill_child("shard")
-    service.await_successor("shard", 0, old)
-    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard process")
+    kill_shard(shop)
     assert rows(service) - empty == 2 + 2
     after = scan(shop, pass_id, reader_id="fresh")
     name_reader(shop, after["scanner_id"], "Fresh")
@@ -405,10 +410,7 @@ def test_scans_among_other_changes_outlive_a_kill(new_service):
             shop.add(pass_id, 1)
         assert list_scans(shop, q="entrance")[1] == (number + 1) // 2
     service.expect_log("event=died child=shard-0")
-    old = service.pid_of("shard")
-    service.kill_child("shard")
-    service.await_successor("shard", 0, old)
-    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard process")
+    kill_shard(shop)
     made += [scan(shop, pass_id) for _ in range(3)]
     assert [one["id"] for one in list_scans(shop, limit=100, sort_dir="asc")[0]] == [one["id"] for one in made]
     assert service.cli("verify")["ok"] is True
