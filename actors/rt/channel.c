@@ -1,62 +1,94 @@
-/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context, made at the first use and so never before a
- * fork. CZMQ makes and ends the sockets. Messages use libzmq itself, which avoids CZMQ's allocations. A packet's bytes live in
- * the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and then reused. */
+/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context while it has a channel, and so none before a
+ * fork. A packet's bytes live in the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and
+ * then reused. */
 #include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"
 
-#include <czmq.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
 
 enum {
 	/* Credits stop a sender long before this many messages wait, so a send never meets this limit. */
 	WAITING_MAX = SESSION_CREDIT_COMMANDS * 2 + 64,
 	RECONNECT_MS = 20,
 	RECONNECT_MS_MAX = 200,
+	SOCKETS_MAX = 3 * HTTP_THREADS_MAX * SHARDS_MAX +
+	              64, /* of one process; a DEALER's monitor takes two */
 	MONITOR_ENDPOINT_TEXT = 48,
 };
 
 struct channel {
-	zsock_t *socket;
-	zsock_t *monitor; /* DEALER only: the reading end of its monitor */
-	void    *raw;     /* libzmq's handle of `socket` */
-	bool     is_router;
-	bool     link_is_up; /* DEALER: the last result of channel_link() */
-	bool     may_wait;   /* something may have arrived without a wake-up */
-	char     callee[32]; /* DEALER: the last part of its endpoint, for traces */
+	void *socket;
+	void *monitor; /* DEALER only: the reading end of its monitor */
+	bool  is_router;
+	bool  link_is_up; /* DEALER: the last result of channel_link() */
+	bool  may_wait;   /* something may have arrived without a wake-up */
+	char  callee[32]; /* DEALER: the last part of its endpoint, for traces */
 };
 
-static void begin_process(void)
+/* --- the process's context --- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void           *context;  /* NULL: no channel is open */
+static unsigned        channels; /* open ones */
+
+static enum err context_take(void)
 {
-	/* Otherwise the first socket would replace our handlers of SIGINT and SIGTERM. */
-	zsys_handler_set(NULL);
-	zsys_init();
+	pthread_mutex_lock(&mutex);
+	if (!context && (context = zmq_ctx_new())) zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX);
+	channels += context != NULL;
+	enum err err = context ? OK : ERR_NO_MEMORY;
+	pthread_mutex_unlock(&mutex);
+	return err;
+}
+
+/* The last one ends the context, which waits for nothing: each socket was closed, and none lingers. */
+static void context_give_back(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (--channels == 0) {
+		while (zmq_ctx_term(context) && errno == EINTR)
+			;
+		context = NULL;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+/* --- open and close --- */
+
+static void set(void *socket, int option, int value)
+{
+	must(zmq_setsockopt(socket, option, &value, sizeof value) == 0);
 }
 
 static enum err channel_new(int type, struct channel **made)
 {
-	/* CZMQ's own set-up is not safe if two threads come first. */
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, begin_process);
-
-	struct channel *channel = calloc(1, sizeof(*channel));
-	if (!channel) return ERR_NO_MEMORY;
-	channel->is_router = type == ZMQ_ROUTER;
-	channel->socket = zsock_new(type);
+	struct channel *channel = calloc(1, sizeof *channel);
+	if (!channel || context_take()) {
+		free(channel);
+		return ERR_NO_MEMORY;
+	}
 	*made = channel;
+	channel->is_router = type == ZMQ_ROUTER;
+	channel->socket = zmq_socket(context, type);
 	if (!channel->socket) return ERR_IO;
-	channel->raw = zsock_resolve(channel->socket);
-	zsock_set_linger(channel->socket, 0);
-	zsock_set_sndhwm(channel->socket, WAITING_MAX);
-	zsock_set_rcvhwm(channel->socket, WAITING_MAX);
-	zsock_set_maxmsgsize(channel->socket, FRAME_BYTES_MAX);
+	int64_t bytes_max = FRAME_BYTES_MAX;
+	must(zmq_setsockopt(channel->socket, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) == 0);
+	set(channel->socket, ZMQ_LINGER, 0);
+	set(channel->socket, ZMQ_SNDHWM, WAITING_MAX);
+	set(channel->socket, ZMQ_RCVHWM, WAITING_MAX);
 	if (channel->is_router) {
 		/* A reply to a peer that has gone must be an error, not lost silently. */
-		zsock_set_router_mandatory(channel->socket, 1);
+		set(channel->socket, ZMQ_ROUTER_MANDATORY, 1);
 	} else {
-		zsock_set_reconnect_ivl(channel->socket, RECONNECT_MS);
-		zsock_set_reconnect_ivl_max(channel->socket, RECONNECT_MS_MAX);
+		set(channel->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
+		set(channel->socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MS_MAX);
 	}
 	return OK;
 }
@@ -67,11 +99,11 @@ static enum err monitor_begin(struct channel *channel)
 	char               endpoint[MONITOR_ENDPOINT_TEXT];
 	snprintf(endpoint, sizeof(endpoint), "inproc://channel-monitor-%u", atomic_fetch_add(&number, 1));
 	int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
-	if (zmq_socket_monitor(channel->raw, endpoint, events) != 0) return ERR_IO;
-	channel->monitor = zsock_new(ZMQ_PAIR);
+	if (zmq_socket_monitor(channel->socket, endpoint, events) != 0) return ERR_IO;
+	channel->monitor = zmq_socket(context, ZMQ_PAIR);
 	if (!channel->monitor) return ERR_IO;
-	zsock_set_linger(channel->monitor, 0);
-	return zmq_connect(zsock_resolve(channel->monitor), endpoint) == 0 ? OK : ERR_IO;
+	set(channel->monitor, ZMQ_LINGER, 0);
+	return zmq_connect(channel->monitor, endpoint) == 0 ? OK : ERR_IO;
 }
 
 enum err channel_bind(struct channel **channel, const char *endpoint)
@@ -79,7 +111,7 @@ enum err channel_bind(struct channel **channel, const char *endpoint)
 	struct channel *made = NULL;
 	enum err        err;
 	if ((err = channel_new(ZMQ_ROUTER, &made))) goto out;
-	if (zmq_bind(made->raw, endpoint) != 0) {
+	if (zmq_bind(made->socket, endpoint) != 0) {
 		err = ERR_IO;
 		goto out;
 	}
@@ -93,7 +125,7 @@ out:
 enum err channel_bind_again(struct channel *channel, const char *endpoint)
 {
 	must(channel->is_router);
-	return zmq_bind(channel->raw, endpoint) == 0 ? OK : ERR_IO;
+	return zmq_bind(channel->socket, endpoint) == 0 ? OK : ERR_IO;
 }
 
 enum err channel_connect(struct channel **channel, const char *endpoint)
@@ -104,7 +136,7 @@ enum err channel_connect(struct channel **channel, const char *endpoint)
 	if ((err = monitor_begin(made))) goto out;
 	const char *last = strrchr(endpoint, '/');
 	snprintf(made->callee, sizeof made->callee, "%s", last ? last + 1 : endpoint);
-	if (zmq_connect(made->raw, endpoint) != 0) {
+	if (zmq_connect(made->socket, endpoint) != 0) {
 		err = ERR_IO;
 		goto out;
 	}
@@ -119,29 +151,40 @@ void channel_close(struct channel **channel)
 {
 	struct channel *ended = *channel;
 	if (!ended) return;
-	if (ended->monitor) zmq_socket_monitor(ended->raw, NULL, 0);
-	zsock_destroy(&ended->monitor);
-	zsock_destroy(&ended->socket);
+	if (ended->monitor) {
+		zmq_socket_monitor(ended->socket, NULL, 0);
+		zmq_close(ended->monitor);
+	}
+	if (ended->socket) zmq_close(ended->socket);
+	context_give_back();
 	free(ended);
 	*channel = NULL;
 }
 
+static int fd_of(void *socket)
+{
+	int    fd = -1;
+	size_t size = sizeof fd;
+	must(zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0);
+	return fd;
+}
+
 int channel_fd(const struct channel *channel)
 {
-	return (int)zsock_fd(channel->socket);
+	return fd_of(channel->socket);
 }
 
 int channel_link_fd(const struct channel *channel)
 {
 	must(channel->monitor != NULL);
-	return (int)zsock_fd(channel->monitor);
+	return fd_of(channel->monitor);
 }
 
 bool channel_waiting(struct channel *channel)
 {
 	int    events = 0;
 	size_t size = sizeof(events);
-	(void)zmq_getsockopt(channel->raw, ZMQ_EVENTS, &events, &size);
+	(void)zmq_getsockopt(channel->socket, ZMQ_EVENTS, &events, &size);
 	return channel->may_wait = events & ZMQ_POLLIN;
 }
 
@@ -159,14 +202,14 @@ static int send_part(struct channel *channel, const void *at, size_t size, int f
 {
 	int sent;
 	do
-		sent = zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
+		sent = zmq_send(channel->socket, at, size, flags | ZMQ_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	if (sent >= 0 || errno != EAGAIN) return sent;
 	/* A send processes messages of libzmq's threads only now and then, and could be refused although there is
 	 * room. Asking for the state processes them. */
 	(void)channel_waiting(channel);
 	channel->may_wait = true;
-	return zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
+	return zmq_send(channel->socket, at, size, flags | ZMQ_DONTWAIT);
 }
 
 enum err channel_send(struct channel *channel, const struct peer *to, struct span bytes)
@@ -195,7 +238,7 @@ static bool recv_part(struct channel *channel, zmq_msg_t *message)
 {
 	int got;
 	do
-		got = zmq_msg_recv(message, channel->raw, ZMQ_DONTWAIT);
+		got = zmq_msg_recv(message, channel->socket, ZMQ_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	channel->may_wait = got >= 0;
 	return got >= 0;
@@ -261,11 +304,10 @@ enum link channel_link(struct channel *channel)
 	} __attribute__((packed)) news;
 	must(channel->monitor != NULL);
 	/* Each report has two parts: the event with its value, and the endpoint, which is known. */
-	void *raw = zsock_resolve(channel->monitor);
-	int   got = zmq_recv(raw, &news, sizeof(news), ZMQ_DONTWAIT);
+	int got = zmq_recv(channel->monitor, &news, sizeof(news), ZMQ_DONTWAIT);
 	if (got < 0) return LINK_SAME;
 	char endpoint;
-	(void)zmq_recv(raw, &endpoint, sizeof(endpoint), ZMQ_DONTWAIT);
+	(void)zmq_recv(channel->monitor, &endpoint, sizeof(endpoint), ZMQ_DONTWAIT);
 	must(got == sizeof(news));
 	channel->link_is_up = news.event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
 	return channel->link_is_up ? LINK_UP : LINK_DOWN;

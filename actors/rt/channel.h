@@ -4,7 +4,7 @@
 #include "schemas/span.h"
 
 /* One ZeroMQ socket, owned by one thread. A bound one (ROUTER) talks to many peers, a connected one (DEALER) to one. Sending
- * never blocks. One context a process. The only user of <czmq.h>. */
+ * never blocks. One context a process. The only user of <zmq.h>. */
 struct channel;
 
 struct peer {
