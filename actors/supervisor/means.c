@@ -3,6 +3,7 @@
 #include "actors/supervisor/means.h"
 #include "actors/rt/log.h"
 #include "actors/rt/needs.h"
+#include "schemas/libcurl.h"
 #include "schemas/limits.h"
 
 #include <errno.h>
@@ -55,6 +56,16 @@ static enum err look_for_proc(void)
 	return ERR_UNSUPPORTED;
 }
 
+/* Shards check URLs with it, the timer calls them. */
+static enum err look_for_libcurl(void)
+{
+	const char *fault;
+
+	if (libcurl_load(&fault)) return OK;
+	log_fatal("libcurl_missing", "error=\"%s\" reason=\"install libcurl4\"", fault);
+	return ERR_UNSUPPORTED;
+}
+
 enum err means_of_process(void)
 {
 	static const struct {
@@ -73,7 +84,7 @@ enum err means_of_process(void)
 
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
-	return err;
+	return err ? err : look_for_libcurl();
 }
 
 enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)

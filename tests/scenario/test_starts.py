@@ -326,6 +326,12 @@ def test_a_host_without_time_zones(place):
     assert {line["index"] for line in said} <= set(range(SHARDS)), text
 
 
+def test_a_host_without_libcurl(place, tmp_path):
+    (tmp_path / "libcurl.so.4").write_text("This is no library.")
+    line = refused(place, ["env", f"LD_LIBRARY_PATH={tmp_path}", *place.command()])
+    assert "event=libcurl_missing " in line and "install libcurl4" in line, line
+
+
 def test_a_child_with_options_that_it_does_not_know(new_service):
     """Each kind of process has opened its log by then."""
     for role in ("http", "shard", "timer"):

@@ -1,0 +1,118 @@
+/* Functions with the names of libcurl's, each of which passes its call on. They are the ones that the program uses: a further
+ * one is a row here. */
+#include "schemas/libcurl.h"
+#include "schemas/err.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#undef curl_easy_setopt /* libcurl's headers have macros of these names, which check the types of arguments */
+#undef curl_easy_getinfo
+#undef curl_multi_setopt
+
+/* name, result, parameters, arguments */
+#define LIBCURL_CALLS(X)                                                                                    \
+	X(curl_easy_init, CURL *, (void), ())                                                               \
+	X(curl_easy_cleanup, void, (CURL * easy), (easy))                                                   \
+	X(curl_multi_init, CURLM *, (void), ())                                                             \
+	X(curl_multi_cleanup, CURLMcode, (CURLM * multi), (multi))                                          \
+	X(curl_multi_add_handle, CURLMcode, (CURLM * multi, CURL * easy), (multi, easy))                    \
+	X(curl_multi_remove_handle, CURLMcode, (CURLM * multi, CURL * easy), (multi, easy))                 \
+	X(curl_multi_assign, CURLMcode, (CURLM * multi, curl_socket_t fd, void *user), (multi, fd, user))   \
+	X(curl_multi_info_read, CURLMsg *, (CURLM * multi, int *left), (multi, left))                       \
+	X(curl_multi_socket_action, CURLMcode, (CURLM * multi, curl_socket_t fd, int events, int *running), \
+	  (multi, fd, events, running))                                                                     \
+	X(curl_slist_append, struct curl_slist *, (struct curl_slist * list, const char *text),             \
+	  (list, text))                                                                                     \
+	X(curl_slist_free_all, void, (struct curl_slist * list), (list))                                    \
+	X(curl_free, void, (void *memory), (memory))                                                        \
+	X(curl_url_cleanup, void, (CURLU * url), (url))                                                     \
+	X(curl_url_get, CURLUcode, (CURLU * url, CURLUPart what, char **part, unsigned flags),              \
+	  (url, what, part, flags))                                                                         \
+	X(curl_url_set, CURLUcode, (CURLU * url, CURLUPart what, const char *part, unsigned flags),         \
+	  (url, what, part, flags))
+
+/* Options and information: the third argument is a long, a curl_off_t or a pointer, of one size. */
+#define LIBCURL_OPTIONS(X)                                \
+	X(curl_easy_setopt, CURLcode, CURL *, CURLoption) \
+	X(curl_easy_getinfo, CURLcode, CURL *, CURLINFO)  \
+	X(curl_multi_setopt, CURLMcode, CURLM *, CURLMoption)
+static_assert(sizeof(long) == sizeof(void *) && sizeof(curl_off_t) == sizeof(void *),
+              "one size for all values");
+
+/* Those that may be the first. */
+#define LIBCURL_FIRST(X)                       \
+	X(curl_url, CURLU *, (void), (), NULL) \
+	X(curl_global_init, CURLcode, (long flags), (flags), CURLE_FAILED_INIT)
+
+static struct {
+#define POINTER(name, ...) __typeof__(name) *name;
+	LIBCURL_CALLS(POINTER)
+	LIBCURL_OPTIONS(POINTER)
+	LIBCURL_FIRST(POINTER)
+#undef POINTER
+} loaded;
+
+static bool is_loaded;
+static char why[256];
+
+static bool find(void *library, const char *name, void *pointer)
+{
+	void *found = dlsym(library, name);
+
+	memcpy(pointer, &found, sizeof found);
+	return found != NULL;
+}
+
+static void load(void)
+{
+	void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+
+	is_loaded = library
+#define FIND(name, ...) &&find(library, #name, &loaded.name)
+	    LIBCURL_CALLS(FIND) LIBCURL_OPTIONS(FIND) LIBCURL_FIRST(FIND);
+#undef FIND
+	if (!is_loaded) snprintf(why, sizeof why, "%s", dlerror());
+}
+
+bool libcurl_load(const char **fault)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	*fault = why;
+	return is_loaded;
+}
+
+#define CALL(name, type, parameters, arguments) \
+	type name parameters                    \
+	{                                       \
+		must(is_loaded);                \
+		return loaded.name arguments;   \
+	}
+LIBCURL_CALLS(CALL)
+
+#define OPTION(name, type, handle, option)            \
+	type name(handle on, option which, ...)       \
+	{                                             \
+		va_list list;                         \
+		must(is_loaded);                      \
+		va_start(list, which);                \
+		void *value = va_arg(list, void *);   \
+		va_end(list);                         \
+		return loaded.name(on, which, value); \
+	}
+LIBCURL_OPTIONS(OPTION)
+
+#define FIRST(name, type, parameters, arguments, failed)                      \
+	type name parameters                                                  \
+	{                                                                     \
+		const char *fault;                                            \
+		return libcurl_load(&fault) ? loaded.name arguments : failed; \
+	}
+LIBCURL_FIRST(FIRST)
