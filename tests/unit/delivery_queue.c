@@ -60,8 +60,9 @@ static void expect_placed(const struct lane *lane)
 	cr_assert_eq(lane->state == LANE_RESTING, !may);
 	cr_assert_eq(lane->state == LANE_READY, is_in_ring(lane));
 	if (lane->state == LANE_LATER) {
-		cr_assert_lt(lane->heap_at, queue.heap_count);
-		cr_assert_eq(queue.heap[lane->heap_at], lane);
+		cr_assert(lane->later.place && lane->later.place <= queue.later.count);
+		cr_assert_eq(queue.later.heap[lane->later.place - 1], &lane->later);
+		cr_assert_eq(lane->later.at, lane->due.v > lane->hold.v ? lane->due.v : lane->hold.v);
 	}
 	cr_assert_not(lane->is_stale);
 }
@@ -96,14 +97,11 @@ static void expect_order(void)
 			lanes++;
 		}
 	}
-	cr_assert(lanes == queue.lane_count && later == queue.heap_count && queue.stale_count == 0);
+	cr_assert(lanes == queue.lane_count && later == queue.later.count && TAILQ_EMPTY(&queue.stale));
 	cr_assert_arr_eq(leased, queue.leased, sizeof leased);
 	expect_owners(lanes);
-	for (size_t i = 1; i < queue.heap_count; i++) {
-		const struct lane *up = queue.heap[(i - 1) / 2], *down = queue.heap[i];
-		int64_t            first = up->due.v > up->hold.v ? up->due.v : up->hold.v;
-		cr_assert(first <= down->due.v || first <= down->hold.v);
-	}
+	for (size_t i = 1; i < queue.later.count; i++)
+		cr_assert_leq(queue.later.heap[(i - 1) / 2]->at, queue.later.heap[i]->at);
 }
 
 static void expect_same_lines(void)

@@ -1,14 +1,14 @@
 /* Lanes, and whose turn it is.
  *
- * A lane is in a ring if it has something due and may get a lease, in the heap if something will be due, else in neither.
+ * A lane is in a ring if it has something due and may get a lease, in an agenda if something will be due, else in neither.
  * settle() decides this after every change. A new delivery updates the lane's first due time without a read of the table. When
  * the first delivery leaves, the next one is looked up, after all writes of the command are in the tables. */
 #include "actors/shard/delivery/queue.h"
-#include "actors/shard/delivery/queue_heap.h"
 
 #include "schemas/bytes.h"
 #include "schemas/limits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { LANES_PASSED_MAX = 1024 }; /* lanes of accounts at their limit that one search skips */
@@ -64,11 +64,16 @@ static uint32_t leases_of(const struct lane *lane)
 static void unsettle(struct delivery_queue *queue, struct lane *lane)
 {
 	if (lane->state == LANE_READY) TAILQ_REMOVE(&queue->ready[lane->health], lane, in_ring);
-	if (lane->state == LANE_LATER) heap_take(queue, lane->heap_at);
+	agenda_drop(&queue->later, &lane->later);
 	lane->state = LANE_RESTING;
 }
 
-/* The heap has room for every lane. queue_is_ready() and queue_turn() check whether the lane is due. */
+static int64_t ready_at(const struct lane *lane)
+{
+	return lane->hold.v > lane->due.v ? lane->hold.v : lane->due.v;
+}
+
+/* queue_is_ready() and queue_turn() check whether the lane is due. */
 static void settle(struct delivery_queue *queue, struct lane *lane)
 {
 	if (lane->due.v == NO_DUE || lane->leased >= leases_of(lane)) {
@@ -76,23 +81,8 @@ static void settle(struct delivery_queue *queue, struct lane *lane)
 		return;
 	}
 	if (lane->state == LANE_READY) return;
-	if (lane->state == LANE_LATER) {
-		heap_moved(queue, lane->heap_at);
-		return;
-	}
 	lane->state = LANE_LATER;
-	heap_add(queue, lane);
-}
-
-static bool make_room(struct lane ***rows, size_t *room, size_t needed)
-{
-	if (needed <= *room) return true;
-	size_t        wanted = *room ? *room * 2 : 64;
-	struct lane **more = realloc(*rows, wanted * sizeof *more);
-	if (!more) return false;
-	*rows = more;
-	*room = wanted;
-	return true;
+	must(!agenda_put(&queue->later, &lane->later, ready_at(lane))); /* lane_of() made room */
 }
 
 /* Owners -------------------------------------------------------------------------------------------------- */
@@ -131,7 +121,7 @@ static struct lane *lane_of(struct delivery_queue *queue, const struct delivery 
 {
 	struct lane *lane = queue_lane(queue, row->account, row->subscription);
 	if (lane) return lane;
-	if (!make_room(&queue->heap, &queue->heap_room, queue->lane_count + 1)) return NULL;
+	if (agenda_reserve(&queue->later, queue->lane_count + 1)) return NULL;
 	struct lane_owner *owner = owner_of(queue, row->account);
 	if (!owner) return NULL;
 	owner->lanes++;
@@ -205,13 +195,10 @@ static void release(struct delivery_queue *queue, struct lane *lane, const struc
 	queue->leased[lane->health]--;
 }
 
-static enum err make_stale(struct delivery_queue *queue, struct lane *lane)
+static void make_stale(struct delivery_queue *queue, struct lane *lane)
 {
-	if (lane->is_stale) return OK;
-	if (!make_room(&queue->stale, &queue->stale_room, queue->stale_count + 1)) return ERR_NO_MEMORY;
+	if (!lane->is_stale) TAILQ_INSERT_HEAD(&queue->stale, lane, in_stale);
 	lane->is_stale = true;
-	queue->stale[queue->stale_count++] = lane;
-	return OK;
 }
 
 /* One write of a row: stored (`put`) or deleted. */
@@ -228,13 +215,16 @@ static enum err on_row(struct delivery_queue *queue, const struct delivery *row,
 	} else if (put && row->due.v < lane->due.v) {
 		lane->due = row->due;
 	} else if (!put && row->due.v == lane->due.v) {
-		return make_stale(queue, lane);
+		make_stale(queue, lane);
+		return OK;
 	} else if (put) {
 		return OK;
 	}
 	/* The command may still write to a lane that seems empty: check it after all writes. */
-	if (!lane->leased && lane->due.v == NO_DUE) return make_stale(queue, lane);
-	settle(queue, lane);
+	if (!lane->leased && lane->due.v == NO_DUE)
+		make_stale(queue, lane);
+	else
+		settle(queue, lane);
 	return OK;
 }
 
@@ -254,11 +244,11 @@ static enum err look_up(struct lane *lane, struct view *view)
 
 static enum err look_up_stale(struct delivery_queue *queue, struct view *view)
 {
-	while (queue->stale_count) {
-		struct lane *lane = queue->stale[queue->stale_count - 1];
-		enum err     err = look_up(lane, view);
+	struct lane *lane;
+	while ((lane = TAILQ_FIRST(&queue->stale))) {
+		enum err err = look_up(lane, view);
 		if (err) return err; /* the lane stays stale and is looked up after the next command */
-		queue->stale_count--;
+		TAILQ_REMOVE(&queue->stale, lane, in_stale);
 		unsettle(queue, lane);
 		settle_or_end(queue, lane);
 	}
@@ -324,13 +314,18 @@ static uint32_t share_of(const struct delivery_queue *queue, const struct lane *
 	return left > own ? (left - own + 1) / 2 : 0;
 }
 
-/* Moves lanes that are due from the heap to the end of their ring; at most LINES_WOKEN_MAX a call. */
+static struct lane *first_later(const struct delivery_queue *queue)
+{
+	return agenda_owner(agenda_first(&queue->later), offsetof(struct lane, later));
+}
+
+/* Moves lanes that are due from the agenda to the end of their ring; at most LINES_WOKEN_MAX a call. */
 static void wake(struct delivery_queue *queue, wall_us now)
 {
 	for (unsigned i = 0; i < LINES_WOKEN_MAX; i++) {
-		if (!queue->heap_count || lane_ready_at(queue->heap[0]) > now.v) return;
-		struct lane *lane = queue->heap[0];
-		heap_take(queue, 0);
+		struct lane *lane = first_later(queue);
+		if (!lane || lane->later.at > now.v) return;
+		agenda_drop(&queue->later, &lane->later);
 		lane->state = LANE_READY;
 		TAILQ_INSERT_TAIL(&queue->ready[lane->health], lane, in_ring);
 	}
@@ -376,7 +371,8 @@ bool queue_is_ready(struct delivery_queue *queue, wall_us service_now, mono_us n
 
 wall_us queue_next_due(const struct delivery_queue *queue)
 {
-	return (wall_us){queue->heap_count ? lane_ready_at(queue->heap[0]) : NO_DUE};
+	const struct agenda_entry *first = agenda_first(&queue->later);
+	return (wall_us){first ? first->at : NO_DUE};
 }
 
 void queue_turn_begin(struct delivery_queue *queue, mono_us now)
@@ -462,6 +458,7 @@ enum err queue_load(struct delivery_queue *queue, struct view *view, uint32_t le
 	enum err        err;
 	queue->leases_max = leases_max;
 	TAILQ_INIT(&queue->leases_by_age);
+	TAILQ_INIT(&queue->stale);
 	for (int i = 0; i < LANE_HEALTHS; i++)
 		TAILQ_INIT(&queue->ready[i]);
 	err = delivery_from(view, &row);
@@ -492,7 +489,6 @@ void queue_free(struct delivery_queue *queue)
 			free(lane);
 		}
 	}
-	free(queue->heap);
-	free(queue->stale);
-	*queue = (struct delivery_queue){.heap = NULL};
+	agenda_free(&queue->later);
+	*queue = (struct delivery_queue){.turn = 0};
 }

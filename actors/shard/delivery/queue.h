@@ -1,4 +1,5 @@
 #pragma once
+#include "actors/rt/agenda.h"
 #include "store/delivery.h"
 
 #include <sys/queue.h>
@@ -15,7 +16,7 @@ enum lane_health { LANE_SOUND, LANE_NEW, LANE_DOUBTFUL, LANE_HEALTHS };
 /* Where a lane is. */
 enum lane_state {
 	LANE_READY,   /* in a ring: something is due, and it may get a lease */
-	LANE_LATER,   /* in the heap: something will be due */
+	LANE_LATER,   /* in the agenda: something will be due */
 	LANE_RESTING, /* nothing waits, or it has all the leases it may have */
 };
 
@@ -28,19 +29,19 @@ struct lane_owner {
 
 struct lane {
 	LIST_ENTRY(lane) in_bucket;
-	TAILQ_ENTRY(lane) in_ring;
-	struct lane_owner *owner;
-	struct account_id  account;
-	struct uuid        subscription;
-	enum lane_health   health;
-	enum lane_state    state;
-	size_t             heap_at;
-	uint32_t           leased;
-	bool               does_answer; /* the last attempt got a response, if late or not a success */
-	bool               is_stale;    /* `due` must be looked up */
-	uint64_t           turn;        /* the last command that gave it leases */
-	wall_us            due;         /* of its first waiting delivery; NO_DUE: none */
-	wall_us            hold;        /* no lease before this time, even if due */
+	TAILQ_ENTRY(lane) in_ring, in_stale;
+	struct agenda_entry later;
+	struct lane_owner  *owner;
+	struct account_id   account;
+	struct uuid         subscription;
+	enum lane_health    health;
+	enum lane_state     state;
+	uint32_t            leased;
+	bool                does_answer; /* the last attempt got a response, if late or not a success */
+	bool                is_stale;    /* `due` must be looked up */
+	uint64_t            turn;        /* the last command that gave it leases */
+	wall_us             due;         /* of its first waiting delivery; NO_DUE: none */
+	wall_us             hold;        /* no lease before this time, even if due */
 };
 #define NO_DUE INT64_MAX
 
@@ -66,10 +67,9 @@ LIST_HEAD(lease_bucket, held_lease);
 struct delivery_queue {
 	struct lane_bucket  lanes[LANE_BUCKETS];
 	struct lane_ring    ready[LANE_HEALTHS];
-	struct lane       **heap; /* lanes in state LATER, earliest first */
-	size_t              heap_count, heap_room, lane_count;
-	struct lane       **stale;
-	size_t              stale_count, stale_room;
+	struct agenda       later; /* lanes in state LATER; it has room for every lane */
+	size_t              lane_count;
+	struct lane_ring    stale; /* lanes whose `due` must be looked up */
 	struct owner_bucket owners[LEASE_BUCKETS];
 	struct lease_bucket lease[LEASE_BUCKETS];
 	struct lease_list   leases_by_age;

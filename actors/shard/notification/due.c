@@ -1,9 +1,10 @@
-/* Accounts in a heap. An account comes up when its first notification is due, and again after all accounts that came up before
- * its last turn have been served. So the heap is ordered by the later of the two times, and among equal ones by turns. */
+/* Accounts in an agenda. An account comes up when its first notification is due, and again after all accounts that came up before
+ * its last turn have been served. So the agenda is ordered by the later of the two times, and among equal ones by turns. */
 #include "actors/shard/notification/due.h"
 
 #include "schemas/crc32c.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static struct due_bucket *bucket_of(struct due_queue *queue, struct account_id id)
@@ -19,72 +20,35 @@ static struct due_account *find(struct due_queue *queue, struct account_id id)
 	return NULL;
 }
 
-/* The heap --------------------------------------------------------------------------------------------------- */
-
-static int64_t comes_at(const struct due_account *account)
+/* Puts it into its place in the agenda. Errors: ERR_NO_MEMORY, only for one that is not in it yet. */
+static enum err place(struct due_queue *queue, struct due_account *account)
 {
-	return account->served.v > account->due.v ? account->served.v : account->due.v;
+	return agenda_put(&queue->turns, &account->turn,
+	                  account->served.v > account->due.v ? account->served.v : account->due.v);
 }
 
-static bool is_before(const struct due_account *a, const struct due_account *b)
+static struct due_account *first(const struct due_queue *queue)
 {
-	return comes_at(a) != comes_at(b) ? comes_at(a) < comes_at(b) : a->turn < b->turn;
-}
-
-static void heap_set(struct due_queue *queue, size_t at, struct due_account *account)
-{
-	queue->heap[at] = account;
-	account->heap_at = at;
-}
-
-/* Moves the account at `at` to its position. */
-static void heap_settle(struct due_queue *queue, size_t at)
-{
-	struct due_account *account = queue->heap[at];
-	for (; at && is_before(account, queue->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		heap_set(queue, at, queue->heap[(at - 1) / 2]);
-	for (size_t child; (child = 2 * at + 1) < queue->count; at = child) {
-		if (child + 1 < queue->count && is_before(queue->heap[child + 1], queue->heap[child]))
-			child++;
-		if (!is_before(queue->heap[child], account)) break;
-		heap_set(queue, at, queue->heap[child]);
-	}
-	heap_set(queue, at, account);
-}
-
-static enum err heap_grow(struct due_queue *queue)
-{
-	size_t               room = queue->room ? 2 * queue->room : 64;
-	struct due_account **heap = queue->count < queue->room
-	                                ? queue->heap
-	                                : realloc(queue->heap, room * sizeof(struct due_account *));
-	if (!heap) return ERR_NO_MEMORY;
-	if (queue->count == queue->room) queue->room = room;
-	queue->heap = heap;
-	return OK;
+	return agenda_owner(agenda_first(&queue->turns), offsetof(struct due_account, turn));
 }
 
 static enum err add(struct due_queue *queue, const struct notification_due *due)
 {
-	struct due_account *account;
-	enum err            err = heap_grow(queue);
-	if (err || !(account = calloc(1, sizeof *account))) return ERR_NO_MEMORY;
+	struct due_account *account = calloc(1, sizeof *account);
+	if (!account) return ERR_NO_MEMORY;
 	account->id = due->account;
 	account->due = due->at;
+	if (place(queue, account)) {
+		free(account);
+		return ERR_NO_MEMORY;
+	}
 	LIST_INSERT_HEAD(bucket_of(queue, account->id), account, in_bucket);
-	heap_set(queue, queue->count++, account);
-	heap_settle(queue, account->heap_at);
 	return OK;
 }
 
 static void drop(struct due_queue *queue, struct due_account *account)
 {
-	size_t              at = account->heap_at;
-	struct due_account *last = queue->heap[--queue->count];
-	if (last != account) {
-		heap_set(queue, at, last);
-		heap_settle(queue, at);
-	}
+	agenda_drop(&queue->turns, &account->turn);
 	LIST_REMOVE(account, in_bucket);
 	free(account);
 }
@@ -105,10 +69,10 @@ enum err due_load(struct due_queue *queue, struct view *view)
 
 void due_free(struct due_queue *queue)
 {
-	for (size_t i = 0; i < queue->count; i++)
-		free(queue->heap[i]);
-	free(queue->heap);
-	*queue = (struct due_queue){.heap = NULL};
+	while (first(queue))
+		drop(queue, first(queue));
+	agenda_free(&queue->turns);
+	*queue = (struct due_queue){.turn = 0};
 }
 
 /* Writes ------------------------------------------------------------------------------------------------------- */
@@ -126,8 +90,7 @@ static enum err on_row(struct due_queue *queue, const struct write *write)
 	if (!account) return add(queue, &due);
 	if (due.at.v >= account->due.v) return OK;
 	account->due = due.at;
-	heap_settle(queue, account->heap_at);
-	return OK;
+	return place(queue, account);
 }
 
 /* Looks up the account's first notification. */
@@ -142,8 +105,7 @@ static enum err look_up(struct due_queue *queue, struct due_account *account, st
 	}
 	account->is_stale = false;
 	account->due = due.at;
-	heap_settle(queue, account->heap_at);
-	return OK;
+	return place(queue, account);
 }
 
 enum err due_on_writes(struct due_queue *queue, const struct writes *writes, struct view *view)
@@ -172,19 +134,20 @@ void due_turn_begin(struct due_queue *queue)
 	queue->turn++;
 }
 
-static bool waits(const struct due_queue *queue, size_t at, wall_us now)
+/* The first one, if it waits for a turn. Accounts that this command has served stand behind all others that are due. */
+static struct due_account *first_waiting(const struct due_queue *queue, wall_us now)
 {
-	return at < queue->count && comes_at(queue->heap[at]) <= now.v &&
-	       queue->heap[at]->turn != queue->turn;
+	struct due_account *account = first(queue);
+	return account && account->turn.at <= now.v && account->turn.then != queue->turn ? account : NULL;
 }
 
 const struct due_account *due_turn(struct due_queue *queue, wall_us now, bool *alone)
 {
-	if (!waits(queue, 0, now)) return NULL;
-	struct due_account *account = queue->heap[0];
-	*alone = !waits(queue, 1, now) && !waits(queue, 2, now);
+	struct due_account *account = first_waiting(queue, now);
+	if (!account) return NULL;
 	account->served = now;
-	account->turn = queue->turn;
-	heap_settle(queue, 0);
+	account->turn.then = queue->turn;
+	must(!place(queue, account)); /* it has a place */
+	*alone = !first_waiting(queue, now);
 	return account;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "actors/rt/agenda.h"
 #include "store/notification.h"
 
 #include <sys/queue.h>
@@ -8,22 +9,20 @@
  * Times are service time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
 struct due_account {
 	LIST_ENTRY(due_account) in_bucket;
-	struct account_id id;
-	wall_us           due;    /* of its first notification */
-	wall_us           served; /* time of its last turn */
-	uint64_t          turn;   /* the command of that turn */
-	size_t            heap_at;
-	bool              is_stale; /* `due` must be looked up */
+	struct agenda_entry turn; /* .then: the command of its last turn */
+	struct account_id   id;
+	wall_us             due;      /* of its first notification */
+	wall_us             served;   /* time of its last turn */
+	bool                is_stale; /* `due` must be looked up */
 };
 
 enum { DUE_BUCKETS = 1 << 12 };
 LIST_HEAD(due_bucket, due_account);
 
 struct due_queue {
-	struct due_bucket    buckets[DUE_BUCKETS];
-	struct due_account **heap; /* next in turn first */
-	size_t               count, room;
-	uint64_t             turn;
+	struct due_bucket buckets[DUE_BUCKETS];
+	struct agenda     turns; /* next in turn first */
+	uint64_t          turn;
 };
 
 must_check enum err due_load(struct due_queue *queue, struct view *view);

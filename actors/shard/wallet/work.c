@@ -10,7 +10,7 @@
 
 static struct wallet_work *of_entry(struct agenda_entry *entry)
 {
-	return entry ? (struct wallet_work *)((char *)entry - offsetof(struct wallet_work, entry)) : NULL;
+	return agenda_owner(entry, offsetof(struct wallet_work, entry));
 }
 
 static bool same_account(struct account_id a, struct account_id b)
