@@ -264,18 +264,13 @@ static void streams_end(struct resolver *resolver, const struct channel *channel
 
 /* Changes of the configuration ---------------------------------------------------------------------------- */
 
-static void read_marks(const struct resolver *resolver, struct mark marks[FILES])
+static void read_marks(const struct resolver *resolver, struct file_mark marks[FILES])
 {
-	memset(marks, 0, FILES * sizeof *marks); /* compared as bytes */
-	for (unsigned i = 0; i < FILES; i++) {
-		struct stat found;
-		if (stat(i == 0 && resolver->file ? resolver->file : files[i], &found)) continue;
-		marks[i].device = found.st_dev;
-		marks[i].inode = found.st_ino;
-		marks[i].size = found.st_size;
-		marks[i].modified = found.st_mtim;
-		marks[i].changed = found.st_ctim;
-	}
+	const char *paths[FILES];
+
+	memcpy(paths, files, sizeof paths);
+	if (resolver->file) paths[0] = resolver->file;
+	file_marks(paths, FILES, marks);
 }
 
 static void add(struct resolver *resolver, struct channel *channel)
@@ -295,8 +290,8 @@ static void drop(struct resolver *resolver, struct channel *channel)
 /* If a file cannot be read or memory is out, the earlier channel stays in use, and the next look-up tries again. */
 static void follow_files(struct resolver *resolver)
 {
-	struct mark     marks[FILES];
-	struct channel *fresh;
+	struct file_mark marks[FILES];
+	struct channel  *fresh;
 
 	read_marks(resolver, marks);
 	if (!memcmp(marks, resolver->marks, sizeof marks) || resolver_channel_new(resolver, &fresh)) return;

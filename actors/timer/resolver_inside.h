@@ -1,24 +1,17 @@
 #pragma once
+#include "actors/timer/marks.h"
 #include "actors/timer/resolver.h"
 #include "schemas/limits.h"
 
 #include <ares.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
 
 /* Shared by the files of the resolver, and by no others. */
 
 /* Of all, and of one owner; more look-ups wait. With silent servers a stream lasts half a second for each. */
 enum { STREAMS_MAX = 256, STREAMS_OF_OWNER_MAX = 16 };
 
-/* How a change of one of the files that c-ares reads is detected. */
-enum { FILES = 4 };
-struct mark {
-	dev_t           device;
-	ino_t           inode;
-	off_t           size;
-	struct timespec modified, changed;
-};
+enum { FILES = 4 }; /* that c-ares reads */
 
 struct channel {
 	TAILQ_ENTRY(channel) in_list;
@@ -45,11 +38,11 @@ struct resolver {
 	struct stream *streams[STREAMS_MAX];
 	uint16_t       streams_of[SLOT_COUNT];   /* by owner */
 	TAILQ_HEAD(questions, question) waiting; /* for a stream, oldest first */
-	int         epoll_fd;
-	char       *servers, *file; /* NULL: the system's */
-	uint16_t    port;
-	bool        closing;
-	struct mark marks[FILES];
+	int              epoll_fd;
+	char            *servers, *file; /* NULL: the system's */
+	uint16_t         port;
+	bool             closing;
+	struct file_mark marks[FILES];
 };
 
 struct query {

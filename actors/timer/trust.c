@@ -6,45 +6,27 @@
  * connection that needs them reads them. */
 #include "actors/timer/trust.h"
 #include "actors/rt/tls_pair.h"
+#include "actors/timer/marks.h"
 #include "schemas/buffer.h"
 
 #include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* How a change of a file or folder is detected. */
-struct mark {
-	dev_t           device;
-	ino_t           inode;
-	off_t           size;
-	struct timespec modified, changed;
-};
-enum { FILE_MARK, FOLDER_MARK, MARKS };
+enum { MARKS = 2 };
 
 struct trust {
-	X509_STORE   *store;
-	bool          has_system; /* the system's authorities have been read into the store */
-	struct buffer ca;         /* the operator's PEM text */
-	bool          is_empty;
-	mono_us       look_due;
-	struct mark   marks[MARKS];
+	X509_STORE      *store;
+	bool             has_system; /* the system's authorities have been read into the store */
+	struct buffer    ca;         /* the operator's PEM text */
+	bool             is_empty;
+	mono_us          look_due;
+	struct file_mark marks[MARKS];
 };
 
-static void read_marks(struct mark marks[MARKS])
+static void read_marks(struct file_mark marks[MARKS])
 {
-	const char *const paths[MARKS] = {X509_get_default_cert_file(), X509_get_default_cert_dir()};
-
-	memset(marks, 0, MARKS * sizeof *marks); /* compared as bytes */
-	for (unsigned i = 0; i < MARKS; i++) {
-		struct stat found;
-		if (stat(paths[i], &found)) continue;
-		marks[i].device = found.st_dev;
-		marks[i].inode = found.st_ino;
-		marks[i].size = found.st_size;
-		marks[i].modified = found.st_mtim;
-		marks[i].changed = found.st_ctim;
-	}
+	file_marks((const char *[]){X509_get_default_cert_file(), X509_get_default_cert_dir()}, MARKS, marks);
 }
 
 static enum err make_store(struct span ca, X509_STORE **made)
@@ -76,8 +58,8 @@ static void take_store(struct trust *trust, X509_STORE *store)
 
 void trust_turn(struct trust *trust, mono_us now)
 {
-	struct mark marks[MARKS];
-	X509_STORE *store;
+	struct file_mark marks[MARKS];
+	X509_STORE      *store;
 
 	if (now.v < trust->look_due.v) return;
 	trust->look_due = mono_after(now, (dur_us){TRUST_LOOK_MS * US_PER_MS});
