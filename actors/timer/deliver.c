@@ -13,6 +13,7 @@
 
 #include "actors/rt/time.h"
 #include "actors/timer/poll.h"
+#include "actors/timer/reports.h"
 #include "schemas/delivery.h"
 #include "schemas/api/delivery.h"
 #include "schemas/limits.h"
@@ -23,11 +24,19 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-enum { REPORT_CALLS_MAX = 16, GATHER_US = 1000, GATHERED_MAX = 2 * REPORTS_PER_CALL_MAX };
+enum { REPORT_CALLS_MAX = 16, GATHER_US = 1000 };
 _Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendering */ +
                                     EGRESS_START_MS /* beginning */ + EGRESS_ATTEMPT_MS +
                                     CALL_DEADLINE_MS /* reporting */,
                "an attempt that was made is reported before its lease is over");
+
+static const struct report_kind report_kind = {.message = MSG_DELIVERY_REPORT,
+                                               .streams = ARGS_DELIVERY_REPORT,
+                                               .of = {{ATTEMPT_REPORT_BYTES, REPORTS_PER_CALL_MAX}},
+                                               .calls_max = REPORT_CALLS_MAX,
+                                               .gathered_max = 2 * REPORTS_PER_CALL_MAX,
+                                               .gather = {GATHER_US},
+                                               .again = {POLL_AGAIN_MS * US_PER_MS}};
 
 /* State of a call or request in progress; the first member of each kind's own structure. */
 struct work {
@@ -43,11 +52,9 @@ struct deliver {
 	struct poll    poll; /* until its ask_at no report is sent, either */
 	struct rpc    *rpc;
 	struct egress *egress;
-	uint32_t       places, in_hand;
-	uint32_t       reporting, unconfirmed; /* report calls in progress, and reports in them */
+	uint32_t       places;
 	mono_us        now;
-	struct buffer  reports; /* not sent yet; at most one for each lease in hand */
-	mono_us        gathered_by;
+	struct reports reports;
 };
 
 /* Leases given together, or being rendered by DELIVERY_RENDER. */
@@ -62,13 +69,6 @@ struct attempt {
 	struct work work;
 	uint8_t     lease[LEASE_BYTES];
 	bool        is_cut; /* reported before it ended */
-};
-
-/* Reports being sent. */
-struct sent_reports {
-	struct work work;
-	size_t      size;
-	uint8_t     reports[REPORTS_PER_CALL_MAX * ATTEMPT_REPORT_BYTES];
 };
 
 static void *work_new(struct deliver *deliver, size_t size)
@@ -107,66 +107,21 @@ static void report(struct deliver *deliver, const uint8_t *lease, const struct a
 	uint8_t               bytes[ATTEMPT_REPORT_BYTES];
 	lease_read(lease, &whole.lease);
 	attempt_report_write(&whole, bytes);
-	if (deliver->reports.size == 0) deliver->gathered_by = mono_after(deliver->now, (dur_us){GATHER_US});
-	buffer_append(&deliver->reports, bytes, sizeof bytes); /* deliver_open() reserved the room */
+	reports_add(&deliver->reports, 0, bytes, false);
 }
 
-/* Reports that the shard did not receive or could not store are repeated. */
-static void on_reported(struct asked *asked, const struct reply *reply)
+/* After a failure the shard is neither asked for leases nor sent reports for a while. Reports do not wait for others when no
+ * other attempt is in progress. */
+static dur_us send_reports(struct deliver *deliver)
 {
-	struct sent_reports *sent_reports = (struct sent_reports *)work_of(asked);
-	struct deliver      *deliver = sent_reports->work.deliver;
-	deliver->reporting--;
-	deliver->unconfirmed -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
-	if (reply->err && reply->err != ERR_MALFORMED) {
-		buffer_append(&deliver->reports, sent_reports->reports, sent_reports->size);
-		deliver->poll.ask_at = mono_after(deliver->now, (dur_us){POLL_AGAIN_MS * US_PER_MS});
-	} else {
-		deliver->in_hand -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
-	}
-	work_free(&sent_reports->work);
-}
-
-static bool send_part(struct deliver *deliver, size_t *at)
-{
-	msgpack_packer       packer;
-	struct sent_reports *sent_reports = work_new(deliver, sizeof *sent_reports);
-	if (!sent_reports) return false;
-	sent_reports->work.asked.on_reply = on_reported;
-	sent_reports->size = deliver->reports.size - *at;
-	if (sent_reports->size > sizeof sent_reports->reports)
-		sent_reports->size = sizeof sent_reports->reports;
-	memcpy(sent_reports->reports, deliver->reports.at + *at, sent_reports->size);
-	if (!call_shard(deliver, MSG_DELIVERY_REPORT, CALL_DEADLINE_MS, &sent_reports->work.asked, &packer)) {
-		work_free(&sent_reports->work);
-		return false;
-	}
-	msgpack_pack_array(&packer, ARGS_DELIVERY_REPORT);
-	pack_bin(&packer, span_of(sent_reports->reports, sent_reports->size));
-	rpc_commit(deliver->rpc);
-	deliver->reporting++;
-	deliver->unconfirmed += (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
-	*at += sent_reports->size;
-	return true;
-}
-
-/* Must the reports be sent now? Yes also if no other attempt will end soon. */
-static bool has_gathered(const struct deliver *deliver)
-{
-	uint32_t count = (uint32_t)(deliver->reports.size / ATTEMPT_REPORT_BYTES);
-	return count >= GATHERED_MAX || count + deliver->unconfirmed >= deliver->in_hand ||
-	       deliver->poll.is_stopping || deliver->now.v >= deliver->gathered_by.v;
-}
-
-static void send_reports(struct deliver *deliver)
-{
-	size_t at = 0;
-	if (!has_gathered(deliver)) return;
-	while (at < deliver->reports.size && deliver->reporting < REPORT_CALLS_MAX)
-		if (!send_part(deliver, &at)) break;
-	if (at == 0) return;
-	memmove(deliver->reports.at, deliver->reports.at + at, deliver->reports.size - at);
-	deliver->reports.size -= at;
+	struct reports *reports = &deliver->reports;
+	bool            are_all = reports_waiting(reports) + reports->unconfirmed >= reports->in_hand;
+	reports->now = deliver->now;
+	if (deliver->poll.ask_at.v < reports->again_at.v) deliver->poll.ask_at = reports->again_at;
+	if (deliver->now.v < deliver->poll.ask_at.v)
+		return (dur_us){reports_waiting(reports) ? mono_since(deliver->poll.ask_at, deliver->now).v
+		                                         : INT64_MAX};
+	return reports_send(reports, deliver->now, are_all || deliver->poll.is_stopping);
 }
 
 /* Attempts ------------------------------------------------------------------------------------------------ */
@@ -313,7 +268,7 @@ static void on_rendered(struct asked *asked, const struct reply *reply)
 static void give_back(struct deliver *deliver, struct span leases)
 {
 	struct attempt_report end = {.what = ATTEMPT_NOT_MADE};
-	for (size_t at = 0; at < leases.size; at += LEASE_BYTES, deliver->in_hand++)
+	for (size_t at = 0; at < leases.size; at += LEASE_BYTES, deliver->reports.in_hand++)
 		report(deliver, leases.at + at, &end);
 }
 
@@ -353,7 +308,7 @@ static void take_leases(struct deliver *deliver, struct span leases, const msgpa
 	}
 	batch->count = (unsigned)(leases.size / LEASE_BYTES);
 	memcpy(batch->leases, leases.at, leases.size);
-	deliver->in_hand += batch->count;
+	deliver->reports.in_hand += batch->count;
 	if (items) take_items(batch, items);
 	render(batch);
 }
@@ -392,22 +347,18 @@ static void on_leases(struct poll *poll, const msgpack_object *answer)
 static uint32_t free_places(const struct deliver *deliver)
 {
 	uint32_t slots = egress_free_slots(deliver->egress);
-	uint32_t left = deliver->in_hand < deliver->places ? deliver->places - deliver->in_hand : 0;
+	uint32_t left = deliver->reports.in_hand < deliver->places
+	                    ? deliver->places - deliver->reports.in_hand
+	                    : 0;
 	return slots < left ? slots : left;
-}
-
-static dur_us sleep_of(const struct deliver *deliver)
-{
-	bool does_gather = deliver->reports.size && deliver->now.v < deliver->gathered_by.v;
-	return does_gather ? mono_since(deliver->gathered_by, deliver->now) : (dur_us){INT64_MAX};
 }
 
 dur_us deliver_turn(struct deliver *deliver, mono_us now)
 {
 	deliver->now = now;
-	if (now.v >= deliver->poll.ask_at.v) send_reports(deliver);
+	dur_us wait = send_reports(deliver);
 	poll_turn(&deliver->poll, now, free_places(deliver));
-	return sleep_of(deliver);
+	return wait;
 }
 
 /* Stopping ------------------------------------------------------------------------------------------------ */
@@ -419,7 +370,8 @@ void deliver_stop(struct deliver *deliver)
 
 bool deliver_is_idle(const struct deliver *deliver)
 {
-	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->poll.is_waiting && deliver->in_hand == 0);
+	return rpc_state(deliver->rpc) != RPC_UP ||
+	       (!deliver->poll.is_waiting && deliver->reports.in_hand == 0);
 }
 
 void deliver_cut(struct deliver *deliver)
@@ -443,7 +395,7 @@ void deliver_close(struct deliver **deliver_p)
 	if (!deliver) return;
 	while ((work = LIST_FIRST(&deliver->works)))
 		work_free(work);
-	buffer_free(&deliver->reports);
+	reports_close(&deliver->reports);
 	free(deliver);
 	*deliver_p = NULL;
 }
@@ -462,7 +414,7 @@ enum err deliver_open(struct deliver **out, struct rpc *rpc, struct egress *egre
 	                              .instance = instance,
 	                              .count_max = LEASES_PER_CALL_MAX,
 	                              .on_answer = on_leases};
-	if (buffer_reserve(&deliver->reports, (size_t)places * ATTEMPT_REPORT_BYTES)) return OK;
+	if (!reports_open(&deliver->reports, &report_kind, rpc, &places)) return OK;
 	deliver_close(out);
 	return ERR_NO_MEMORY;
 }

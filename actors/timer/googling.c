@@ -20,17 +20,21 @@ enum { WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 32 };
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
+/* One call at a time, at once. */
+static const struct report_kind report_kind = {
+    .message = MSG_GOOGLE_REPORT,
+    .streams = ARGS_GOOGLE_REPORT,
+    .of = {{GOOGLE_REPORT_BYTES, GOOGLE_JOBS_MAX}, {PUSH_COMPLAINT_BYTES, PUSH_NOTES_PER_CALL_MAX}},
+    .calls_max = 1,
+    .again = {POLL_AGAIN_MS * US_PER_MS}};
+
 struct googling {
 	struct googling_options options;
 	struct poll             poll;
-	struct asked            reporting;
 	LIST_HEAD(, google_work) works;
-	struct google_notes notes;
-	struct buffer       sent, sent_complaints;
-	struct root_keys    keys;
-	bool                is_reporting;
-	uint32_t            in_hand;
-	mono_us             report_at, now;
+	struct reports   reports;
+	struct root_keys keys;
+	mono_us          now;
 };
 
 /* Taking an answer ---------------------------------------------------------------------------------------- */
@@ -82,7 +86,7 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	struct google_work   *work = calloc(1, sizeof *work);
 	if (!work) return; /* its lease runs out */
 	LIST_INSERT_HEAD(&googling->works, work, link);
-	work->notes = &googling->notes;
+	work->reports = &googling->reports;
 	work->call.due = mono_after(googling->now, (dur_us){WORK_MS * US_PER_MS});
 	memcpy(work->account.b, credential[GOOGLE_AT_ACCOUNT].via.bin.ptr, sizeof work->account.b);
 	work->number = credential[GOOGLE_AT_NUMBER].via.u64;
@@ -99,7 +103,7 @@ static void take_job(struct googling *googling, const msgpack_object *credential
 	work->report.notification = (uint32_t)items[GOOGLE_AT_NOTIFICATION].via.u64;
 	work->may_notify = items[GOOGLE_AT_MAY_NOTIFY].via.boolean;
 	work->makes = items[GOOGLE_AT_MAKES].via.boolean;
-	googling->in_hand++;
+	googling->reports.in_hand++;
 	/* The shard was started again, and knows of no lease: the last of all calls must be the newest. */
 	if (is_in_hand(googling, work)) {
 		google_work_end(work, GOOGLE_HELD);
@@ -127,61 +131,17 @@ static void on_leases(struct poll *poll, const msgpack_object *answer)
 		take_job(googling, items[GOOGLE_AT_CREDENTIALS].via.array.ptr, jobs->ptr[i].via.array.ptr);
 }
 
-/* Reports ------------------------------------------------------------------------------------------------- */
-
-static void take(struct buffer *from, size_t size_max, struct buffer *to)
-{
-	size_t size = from->size < size_max ? from->size : size_max;
-	buffer_clear(to);
-	if (!size) return;
-	buffer_append(to, from->at, size);
-	memmove(from->at, from->at + size, from->size - size);
-	from->size -= size;
-}
-
-/* Reports that the shard did not receive or could not store are repeated. */
-static void on_reported(struct asked *asked, const struct reply *reply)
-{
-	struct googling *googling = (struct googling *)((char *)asked - offsetof(struct googling, reporting));
-	googling->is_reporting = false;
-	if (reply->err && reply->err != ERR_MALFORMED) {
-		buffer_append(&googling->notes.reports, googling->sent.at, googling->sent.size);
-		buffer_append(&googling->notes.complaints, googling->sent_complaints.at,
-		              googling->sent_complaints.size);
-		googling->report_at = mono_after(googling->now, (dur_us){POLL_AGAIN_MS * US_PER_MS});
-		return;
-	}
-	googling->in_hand -= (uint32_t)(googling->sent.size / GOOGLE_REPORT_BYTES);
-}
-
-static void report(struct googling *googling)
-{
-	struct call    call = {.message = MSG_GOOGLE_REPORT,
-	                       .deadline = mono_after(googling->now, (dur_us){CALL_DEADLINE_MS * US_PER_MS})};
-	msgpack_packer packer;
-	bool           has_any = googling->notes.reports.size || googling->notes.complaints.size;
-	if (!has_any || googling->is_reporting || googling->now.v < googling->report_at.v) return;
-	if (rpc_begin(googling->options.rpc, &call, &googling->reporting, &packer)) return;
-	take(&googling->notes.reports, (size_t)GOOGLE_JOBS_MAX * GOOGLE_REPORT_BYTES, &googling->sent);
-	take(&googling->notes.complaints, (size_t)PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES,
-	     &googling->sent_complaints);
-	msgpack_pack_array(&packer, ARGS_GOOGLE_REPORT);
-	pack_bin(&packer, buffer_span(&googling->sent));
-	pack_bin(&packer, buffer_span(&googling->sent_complaints));
-	rpc_commit(googling->options.rpc);
-	googling->is_reporting = true;
-}
-
 /* Turns --------------------------------------------------------------------------------------------------- */
 
 dur_us googling_turn(struct googling *googling, mono_us now)
 {
+	uint32_t in_hand;
 	googling->now = now;
-	report(googling);
+	dur_us wait = reports_send(&googling->reports, now, true);
+	in_hand = googling->reports.in_hand;
 	if (!googling->poll.is_stopping) root_keys_turn(&googling->keys, now);
-	poll_turn(&googling->poll, now,
-	          googling->in_hand < IN_HAND_MAX ? IN_HAND_MAX - googling->in_hand : 0);
-	return (dur_us){INT64_MAX};
+	poll_turn(&googling->poll, now, in_hand < IN_HAND_MAX ? IN_HAND_MAX - in_hand : 0);
+	return wait;
 }
 
 void googling_stop(struct googling *googling)
@@ -193,8 +153,8 @@ bool googling_is_idle(const struct googling *googling)
 {
 	bool is_polling = googling->poll.is_waiting && !googling->poll.is_withdrawn;
 	return rpc_state(googling->options.rpc) != RPC_UP ||
-	       (LIST_EMPTY(&googling->works) && !googling->notes.reports.size && !googling->is_reporting &&
-	        !is_polling);
+	       (LIST_EMPTY(&googling->works) && !reports_waiting(&googling->reports) &&
+	        !googling->reports.calling && !is_polling);
 }
 
 enum err googling_open(struct googling **out, const struct googling_options *options)
@@ -207,10 +167,10 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	                               .instance = options->instance,
 	                               .count_max = GOOGLE_JOBS_MAX,
 	                               .on_answer = on_leases};
-	googling->reporting.on_reply = on_reported;
 	root_keys_open(&googling->keys, options->rpc, options->egress, options->keys_url);
 	LIST_INIT(&googling->works);
-	if (buffer_reserve(&googling->notes.reports, (size_t)IN_HAND_MAX * GOOGLE_REPORT_BYTES)) return OK;
+	const uint32_t rooms[] = {IN_HAND_MAX + GOOGLE_JOBS_MAX, PUSH_NOTES_PER_CALL_MAX};
+	if (!reports_open(&googling->reports, &report_kind, options->rpc, rooms)) return OK;
 	googling_close(out);
 	return ERR_NO_MEMORY;
 }
@@ -222,10 +182,7 @@ void googling_close(struct googling **closed)
 	if (!googling) return;
 	while (!LIST_EMPTY(&googling->works))
 		google_work_free(LIST_FIRST(&googling->works));
-	buffer_free(&googling->notes.reports);
-	buffer_free(&googling->notes.complaints);
-	buffer_free(&googling->sent);
-	buffer_free(&googling->sent_complaints);
+	reports_close(&googling->reports);
 	root_keys_close(&googling->keys);
 	free(googling);
 }

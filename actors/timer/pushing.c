@@ -8,7 +8,7 @@
 #include "actors/timer/pushing.h"
 
 #include "actors/timer/poll.h"
-#include "actors/timer/push_reports.h"
+#include "actors/timer/reports.h"
 #include "schemas/api/wallet.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/push_answer.h"
@@ -20,8 +20,21 @@
 
 /* Between two polls, unless the answer was full: what becomes due meanwhile is leased, pushed and reported together. */
 enum { GATHER_MS = 10 };
+enum { REPORT_CALLS_MAX = 16, REPORTS_GATHER_US = 2000, REPORT_AGAIN_MS = 200 };
+enum { GONE_PER_LEASE = 8, COMPLAINTS_MAX = 64 }; /* further ones are dropped: they come again */
 _Static_assert((int)APNS_PUSH_MS + CALL_DEADLINE_MS + CALL_DEADLINE_GRACE_MS < (int)LEASE_MS,
                "a push is reported before its lease is over");
+
+enum { STREAM_REPORTS, STREAM_GONE, STREAM_COMPLAINTS };
+static const struct report_kind report_kind = {.message = MSG_WALLET_REPORT,
+                                               .streams = ARGS_WALLET_REPORT,
+                                               .of = {{PUSH_REPORT_BYTES, PUSHES_PER_CALL_MAX},
+                                                      {PUSH_GONE_BYTES, PUSH_NOTES_PER_CALL_MAX},
+                                                      {PUSH_COMPLAINT_BYTES, PUSH_NOTES_PER_CALL_MAX}},
+                                               .calls_max = REPORT_CALLS_MAX,
+                                               .gathered_max = PUSHES_PER_CALL_MAX,
+                                               .gather = {REPORTS_GATHER_US},
+                                               .again = {REPORT_AGAIN_MS * US_PER_MS}};
 
 struct held_lease {
 	struct push_lease lease;
@@ -70,7 +83,7 @@ struct pushing {
 	struct pushing_options options;
 	struct poll            poll;
 	struct batches         batches;
-	struct push_reports    reports;
+	struct reports         reports;
 	bool                   is_answered; /* since the last turn, and not in full */
 	mono_us                now;
 };
@@ -110,15 +123,18 @@ static enum push_fate fate_of(enum apns_fate fate)
 	}
 }
 
+/* What is noted of a push of `wallet check` is sent no later than its report, which ends it: in front of the others. */
 static void note_gone(const struct phone *phone, const struct claim *claim, const struct apns_answer *answer)
 {
+	uint8_t          bytes[PUSH_GONE_BYTES];
 	struct push_gone gone = {.account = claim->lease->lease.account,
 	                         .pass_number = claim->lease->lease.pass_number,
 	                         .credential = phone->credential->name.number,
 	                         .at_ms = answer->at_ms};
 	memcpy(gone.device, claim->device, sizeof gone.device);
 	push_token_hash(phone->token, gone.token_hash);
-	push_reports_gone(&phone->batch->pushing->reports, &gone);
+	push_gone_write(&gone, bytes);
+	reports_add(&phone->batch->pushing->reports, STREAM_GONE, bytes, gone.pass_number == PROBE_PASS);
 }
 
 /* Is it the made-up phone of `wallet check`? That one has a single claim. */
@@ -131,6 +147,7 @@ static bool is_probe(const struct phone *phone)
 static void note_credential(struct pushing *pushing, const struct phone *phone,
                             const struct apns_answer *answer)
 {
+	uint8_t                 bytes[PUSH_COMPLAINT_BYTES];
 	struct used_credential *credential = phone->credential;
 	const bool              probes = is_probe(phone);
 	bool                    works = answer->fate == APNS_GONE || (answer->fate == APNS_DONE && !probes);
@@ -152,7 +169,8 @@ static void note_credential(struct pushing *pushing, const struct phone *phone,
 	credential->has_complained |= !works && !probes;
 	credential->has_rested |= rests && !probes;
 	if (!works) snprintf(complaint.reason, sizeof complaint.reason, "%s", answer->reason);
-	push_reports_complain(&pushing->reports, &complaint);
+	push_complaint_write(&complaint, bytes);
+	reports_add(&pushing->reports, STREAM_COMPLAINTS, bytes, probes);
 }
 
 /* A lease is reported with its last push. */
@@ -160,8 +178,10 @@ static void end_claim(struct pushing *pushing, struct held_lease *lease, enum pu
 {
 	if (rank_of(fate) > rank_of(lease->fate)) lease->fate = fate;
 	if (--lease->open) return;
+	uint8_t            bytes[PUSH_REPORT_BYTES];
 	struct push_report report = {.lease = lease->lease, .fate = lease->fate};
-	push_reports_lease(&pushing->reports, &report);
+	push_report_write(&report, bytes);
+	reports_add(&pushing->reports, STREAM_REPORTS, bytes, false);
 }
 
 static void end_phone(struct phone *phone, const struct apns_answer *answer)
@@ -330,7 +350,7 @@ dur_us pushing_turn(struct pushing *pushing, mono_us now)
 	pushing->now = now;
 	if (pushing->is_answered) poll->ask_at = mono_after(now, (dur_us){GATHER_MS * US_PER_MS});
 	pushing->is_answered = false;
-	dur_us   wait = push_reports_send(&pushing->reports, now, poll->is_stopping);
+	dur_us   wait = reports_send(&pushing->reports, now, poll->is_stopping);
 	uint32_t in_hand = pushing->reports.in_hand;
 	poll_turn(poll, now, in_hand < places ? places - in_hand : 0);
 	int64_t rest = mono_since(poll->ask_at, now).v;
@@ -360,7 +380,8 @@ enum err pushing_open(struct pushing **out, const struct pushing_options *option
 	                              .instance = options->instance,
 	                              .count_max = PUSHES_PER_CALL_MAX,
 	                              .on_answer = on_leases};
-	if (!push_reports_open(&pushing->reports, options->rpc, options->places)) return OK;
+	const uint32_t rooms[] = {options->places, options->places * GONE_PER_LEASE, COMPLAINTS_MAX};
+	if (!reports_open(&pushing->reports, &report_kind, options->rpc, rooms)) return OK;
 	pushing_close(out);
 	return ERR_NO_MEMORY;
 }
@@ -372,6 +393,6 @@ void pushing_close(struct pushing **pushing_p)
 	if (!pushing) return;
 	while (!LIST_EMPTY(&pushing->batches))
 		batch_free(LIST_FIRST(&pushing->batches));
-	push_reports_close(&pushing->reports);
+	reports_close(&pushing->reports);
 	free(pushing);
 }

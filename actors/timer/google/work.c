@@ -28,10 +28,9 @@ void google_work_complain(struct google_work *work, enum push_complaint_kind kin
 	                                   .number = work->number,
 	                                   .generation = work->generation,
 	                                   .put = work->put};
-	if (work->notes->complaints.size >= PUSH_NOTES_PER_CALL_MAX * PUSH_COMPLAINT_BYTES) return;
 	snprintf(complaint.reason, sizeof complaint.reason, "%s", reason);
 	push_complaint_write(&complaint, bytes);
-	buffer_append(&work->notes->complaints, bytes, sizeof bytes);
+	reports_add(work->reports, GOOGLE_COMPLAINTS, bytes, complaint.is_rehearsed);
 }
 
 void google_work_end(struct google_work *work, enum google_fate fate)
@@ -39,7 +38,7 @@ void google_work_end(struct google_work *work, enum google_fate fate)
 	uint8_t bytes[GOOGLE_REPORT_BYTES];
 	work->report.fate = fate;
 	google_report_write(&work->report, bytes);
-	buffer_append(&work->notes->reports, bytes, sizeof bytes);
+	reports_add(work->reports, GOOGLE_REPORTS, bytes, false);
 	google_work_free(work);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/timer/google/access.h"
+#include "actors/timer/reports.h"
 #include "schemas/wallet/google_job.h"
 
 #include <sys/queue.h>
@@ -16,14 +17,12 @@ enum google_step {
 	STEP_OBJECT_MADE
 };
 
-/* Reports and complaints that were not sent yet, as records. */
-struct google_notes {
-	struct buffer reports, complaints;
-};
+/* Streams of its reports. */
+enum { GOOGLE_REPORTS, GOOGLE_COMPLAINTS };
 
 struct google_work {
 	LIST_ENTRY(google_work) link;
-	struct google_notes *notes;
+	struct reports      *reports;
 	struct google_call   call;
 	struct account_id    account; /* in whose rows the credential is, and which it is */
 	uint64_t             number;
