@@ -4,6 +4,7 @@
 #include "actors/rpc/child.h"
 #include "actors/roles.h"
 #include "actors/rt/log.h"
+#include "actors/rt/needs.h"
 #include "actors/rt/time.h"
 #include "http/access_log.h"
 #include "http/admin.h"
@@ -58,15 +59,15 @@ static unsigned default_threads(void)
 }
 
 /* Raises the descriptor limit as far as possible; connections share what is left. */
-static unsigned connections_per_thread(unsigned threads)
+static unsigned connections_per_thread(unsigned threads, uint32_t shards)
 {
+	const rlim_t  reserved = NEEDS_DESCRIPTORS + (rlim_t)threads * shards * NEEDS_SESSION_DESCRIPTORS;
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit)) return CONNECTIONS_ADMIN_MAX;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit))
 		return CONNECTIONS_ADMIN_MAX;
-	rlim_t left = limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED
-	                                                        : limit.rlim_cur / 2;
+	rlim_t left = limit.rlim_cur > 2 * reserved ? limit.rlim_cur - reserved : limit.rlim_cur / 2;
 	return left / threads < CONNECTIONS_MAX ? (unsigned)(left / threads) : CONNECTIONS_MAX;
 }
 
@@ -110,7 +111,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	}
 	service->thread_count = options->http_threads ? options->http_threads : default_threads();
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
-	service->connections_max = connections_per_thread(service->thread_count);
+	service->connections_max = connections_per_thread(service->thread_count, service->shards);
 	if ((err = peers_open(&service->peers)) || (err = kits_open(&service->kits))) return err;
 	configure(service);
 	badges_read(service);

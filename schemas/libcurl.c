@@ -11,14 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#undef curl_easy_setopt /* libcurl's headers have macros of these names, which check the types of arguments */
+#undef curl_easy_setopt /* macros that check the types of arguments; for callers they stay */
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
 /* name, result, parameters, arguments */
 #define LIBCURL_CALLS(X)                                                                                    \
 	X(curl_easy_init, CURL *, (void), ())                                                               \
-	X(curl_easy_cleanup, void, (CURL * easy), (easy))                                                   \
 	X(curl_multi_init, CURLM *, (void), ())                                                             \
 	X(curl_multi_cleanup, CURLMcode, (CURLM * multi), (multi))                                          \
 	X(curl_multi_add_handle, CURLMcode, (CURLM * multi, CURL * easy), (multi, easy))                    \
@@ -29,15 +28,20 @@
 	  (multi, fd, events, running))                                                                     \
 	X(curl_slist_append, struct curl_slist *, (struct curl_slist * list, const char *text),             \
 	  (list, text))                                                                                     \
-	X(curl_slist_free_all, void, (struct curl_slist * list), (list))                                    \
-	X(curl_free, void, (void *memory), (memory))                                                        \
-	X(curl_url_cleanup, void, (CURLU * url), (url))                                                     \
 	X(curl_url_get, CURLUcode, (CURLU * url, CURLUPart what, char **part, unsigned flags),              \
 	  (url, what, part, flags))                                                                         \
 	X(curl_url_set, CURLUcode, (CURLU * url, CURLUPart what, const char *part, unsigned flags),         \
 	  (url, what, part, flags))
 
-/* Options and information: the third argument is a long, a curl_off_t or a pointer, of one size. */
+/* They free: without libcurl there is nothing to free. */
+#define LIBCURL_FREES(X)                          \
+	X(curl_easy_cleanup, CURL)                \
+	X(curl_slist_free_all, struct curl_slist) \
+	X(curl_url_cleanup, CURLU)                \
+	X(curl_free, void)
+
+/* Options and information: the third argument is a long, a curl_off_t or a pointer. All are passed alike, as the platforms do
+ * on which they have one size. */
 #define LIBCURL_OPTIONS(X)                                \
 	X(curl_easy_setopt, CURLcode, CURL *, CURLoption) \
 	X(curl_easy_getinfo, CURLcode, CURL *, CURLINFO)  \
@@ -45,7 +49,7 @@
 static_assert(sizeof(long) == sizeof(void *) && sizeof(curl_off_t) == sizeof(void *),
               "one size for all values");
 
-/* Those that may be the first. */
+/* A caller may begin with one of these, so they load the library. */
 #define LIBCURL_FIRST(X)                       \
 	X(curl_url, CURLU *, (void), (), NULL) \
 	X(curl_global_init, CURLcode, (long flags), (flags), CURLE_FAILED_INIT)
@@ -53,6 +57,7 @@ static_assert(sizeof(long) == sizeof(void *) && sizeof(curl_off_t) == sizeof(voi
 static struct {
 #define POINTER(name, ...) __typeof__(name) *name;
 	LIBCURL_CALLS(POINTER)
+	LIBCURL_FREES(POINTER)
 	LIBCURL_OPTIONS(POINTER)
 	LIBCURL_FIRST(POINTER)
 #undef POINTER
@@ -75,7 +80,7 @@ static void load(void)
 
 	is_loaded = library
 #define FIND(name, ...) &&find(library, #name, &loaded.name)
-	    LIBCURL_CALLS(FIND) LIBCURL_OPTIONS(FIND) LIBCURL_FIRST(FIND);
+	    LIBCURL_CALLS(FIND) LIBCURL_FREES(FIND) LIBCURL_OPTIONS(FIND) LIBCURL_FIRST(FIND);
 #undef FIND
 	if (!is_loaded) snprintf(why, sizeof why, "%s", dlerror());
 }
@@ -96,6 +101,13 @@ bool libcurl_load(const char **fault)
 		return loaded.name arguments;   \
 	}
 LIBCURL_CALLS(CALL)
+
+#define FREE(name, type)                           \
+	void name(type *freed)                     \
+	{                                          \
+		if (is_loaded) loaded.name(freed); \
+	}
+LIBCURL_FREES(FREE)
 
 #define OPTION(name, type, handle, option)            \
 	type name(handle on, option which, ...)       \

@@ -130,7 +130,7 @@ static enum cause take_authority(const char *authority, struct url *url)
 	CURLUcode   status;
 	const char *colon;
 
-	if (!reading) goto out;
+	if (!reading) return CAUSE_NO_MEMORY;
 	status = curl_url_set(reading, CURLUPART_URL, authority, CURLU_DISALLOW_USER | CURLU_PATH_AS_IS);
 	if (!status) status = curl_url_get(reading, CURLUPART_HOST, &host, 0);
 	if (!status) status = curl_url_get(reading, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);

@@ -1,5 +1,5 @@
-/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context while it has a channel, and so none before a
- * fork. A packet's bytes live in the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and
+/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context while it has a channel. The
+ * supervisor forks with one: between fork and exec its child calls nothing of this file. A packet's bytes live in the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and
  * then reused. */
 #include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
@@ -41,9 +41,9 @@ static unsigned        channels; /* open ones */
 static enum err context_take(void)
 {
 	pthread_mutex_lock(&mutex);
-	if (!context && (context = zmq_ctx_new())) zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX);
+	if (!context && (context = zmq_ctx_new())) must(!zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX));
 	channels += context != NULL;
-	enum err err = context ? OK : ERR_NO_MEMORY;
+	enum err err = context ? OK : errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
 	pthread_mutex_unlock(&mutex);
 	return err;
 }
@@ -70,9 +70,10 @@ static void set(void *socket, int option, int value)
 static enum err channel_new(int type, struct channel **made)
 {
 	struct channel *channel = calloc(1, sizeof *channel);
-	if (!channel || context_take()) {
+	enum err        err = channel ? context_take() : ERR_NO_MEMORY;
+	if (err) {
 		free(channel);
-		return ERR_NO_MEMORY;
+		return err;
 	}
 	*made = channel;
 	channel->is_router = type == ZMQ_ROUTER;
@@ -150,6 +151,7 @@ out:
 void channel_close(struct channel **channel)
 {
 	struct channel *ended = *channel;
+	int             reason = errno; /* of a failed bind or connect, which callers log */
 	if (!ended) return;
 	if (ended->monitor) {
 		zmq_socket_monitor(ended->socket, NULL, 0);
@@ -159,6 +161,7 @@ void channel_close(struct channel **channel)
 	context_give_back();
 	free(ended);
 	*channel = NULL;
+	errno = reason;
 }
 
 static int fd_of(void *socket)

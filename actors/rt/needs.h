@@ -1,9 +1,10 @@
 #pragma once
+#include "schemas/err.h"
 #include "schemas/limits.h"
 
 #include <stdint.h>
 
-/* The least that a host must provide; with less a start is refused. Units: bytes; files; descriptors. */
+/* What a host must provide; with less a start is refused. Units: bytes; files; descriptors. */
 #define SHARD_SEGMENT_BYTES (UINT64_C(16) << 20)
 #define SHARD_MAP_BYTES     (UINT64_C(1) << 40)
 
@@ -33,5 +34,10 @@
 #define NEEDS_SHARD_TASKS 12u
 #define NEEDS_FLOOR_TASKS 16u
 
-/* Open files of a process: the need of everything except connections. With a lower limit, connections get half of it. */
-#define NEEDS_DESCRIPTORS DESCRIPTORS_RESERVED
+/* Open files of a process: the need of everything except connections, and of each session between a thread of http and a shard.
+ * With a lower limit than twice both, connections get half of it. */
+#define NEEDS_DESCRIPTORS         DESCRIPTORS_RESERVED
+#define NEEDS_SESSION_DESCRIPTORS 6u
+
+/* Loads libcurl, which processes that check or call URLs need. Errors (logged): ERR_UNSUPPORTED. */
+must_check enum err needs_libcurl(void);

@@ -9,6 +9,7 @@
 #include "actors/shard/shard_dir_of.h"
 #include "schemas/backup.h"
 #include "schemas/json.h"
+#include "schemas/libcurl.h"
 #include "schemas/lines.h"
 #include "store/file.h"
 #include "store/verify.h"
@@ -159,8 +160,10 @@ int check_main(const struct options *options)
 	struct datadir              datadir;
 	struct reporter             reporter = {.started = false};
 	char                        path[DATADIR_PATH], why[WHY_TEXT];
+	const char                 *missing;
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
+	if (!libcurl_load(&missing)) return refuse(ERR_UNSUPPORTED, missing);
 	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);

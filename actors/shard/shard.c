@@ -3,6 +3,7 @@
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
+#include "actors/rt/needs.h"
 #include "actors/rt/socket_file.h"
 #include "actors/rt/time.h"
 #include "actors/shard/engine/engine.h"
@@ -284,9 +285,8 @@ int shard_main(const struct options *options)
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
 	bool                has_zone = mexico_begin(); /* before there is another thread */
 	enum err            err = child_begin(&shard.child, options, ROLE_SHARD); /* opens the log */
-	if (!err && !has_zone)
-		err = refuse_zone();
-	else if (!err && (err = open_all(&shard, options)) && !shard.is_logged)
+	if (!err && !(err = has_zone ? needs_libcurl() : refuse_zone()) &&
+	    (err = open_all(&shard, options)) && !shard.is_logged)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
 	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));

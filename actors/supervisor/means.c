@@ -3,7 +3,6 @@
 #include "actors/supervisor/means.h"
 #include "actors/rt/log.h"
 #include "actors/rt/needs.h"
-#include "schemas/libcurl.h"
 #include "schemas/limits.h"
 
 #include <errno.h>
@@ -56,16 +55,6 @@ static enum err look_for_proc(void)
 	return ERR_UNSUPPORTED;
 }
 
-/* Shards check URLs with it, the timer calls them. */
-static enum err look_for_libcurl(void)
-{
-	const char *fault;
-
-	if (libcurl_load(&fault)) return OK;
-	log_fatal("libcurl_missing", "error=\"%s\" reason=\"install libcurl4\"", fault);
-	return ERR_UNSUPPORTED;
-}
-
 enum err means_of_process(void)
 {
 	static const struct {
@@ -73,8 +62,6 @@ enum err means_of_process(void)
 		uint64_t            needed;
 		const char         *name, *advice;
 	} needs[] = {
-	    {RLIMIT_NOFILE, NEEDS_DESCRIPTORS, "RLIMIT_NOFILE",
-	     "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit"},
 	    {RLIMIT_AS, NEEDS_ADDRESSES, "RLIMIT_AS",
 	     "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of the unit"},
 	    {RLIMIT_FSIZE, NEEDS_FILE_BYTES, "RLIMIT_FSIZE",
@@ -84,7 +71,14 @@ enum err means_of_process(void)
 
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
-	return err ? err : look_for_libcurl();
+	return err ? err : needs_libcurl();
+}
+
+enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
+{
+	return raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE",
+	                   NEEDS_DESCRIPTORS + (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS,
+	                   "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit");
 }
 
 enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)

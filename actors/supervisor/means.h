@@ -7,6 +7,10 @@
  * inherit them. Errors (logged, with the needed and the actual value): ERR_UNSUPPORTED. */
 must_check enum err means_of_process(void);
 
+/* May a process open as many files as one without connections needs, among them the sessions of http's threads with the shards?
+ * Errors (logged): ERR_UNSUPPORTED. */
+must_check enum err means_of_descriptors(uint32_t shards, uint32_t http_threads);
+
 /* May a process use as much memory as http with that many threads, and a shard with that --memory, may need? Errors (logged):
  * ERR_UNSUPPORTED. */
 must_check enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes);

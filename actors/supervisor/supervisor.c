@@ -96,7 +96,7 @@ static enum err settle(struct supervisor *self)
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
 	if (!opened) shards = options->shards;
-	if ((err = settle_memory(options, shards)) ||
+	if ((err = settle_memory(options, shards)) || (err = means_of_descriptors(shards, threads)) ||
 	    (err = means_of_memory(threads, (uint64_t)options->memory_bytes)) ||
 	    (err = means_of_tasks(shards, threads)))
 		return err;

@@ -5,6 +5,7 @@
 #include "actors/rpc/child.h"
 #include "actors/rt/counts.h"
 #include "actors/rt/log.h"
+#include "actors/rt/needs.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
 #include "actors/timer/deliver.h"
@@ -387,7 +388,7 @@ int timer_main(const struct options *options)
 	struct timer *timer = calloc(1, sizeof(*timer));
 	if (!timer) return 1;
 	timer->loop.epoll_fd = -1;
-	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) goto out;
+	if ((err = child_begin(&timer->child, options, ROLE_TIMER)) || (err = needs_libcurl())) goto out;
 	if ((err = timer_open(timer, options))) {
 		log_fatal("timer_start", "code=%s", err_code(err));
 		goto out;

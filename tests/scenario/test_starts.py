@@ -24,7 +24,7 @@ from harness import Service, wait_for
 from shop import Shop, path_of
 
 SHARDS = 2
-DESCRIPTORS = 256
+DESCRIPTORS, SESSION_DESCRIPTORS = 256, 6
 HTTP_MIB, THREAD_MIB = 704, 56  # memory of http and of each of its threads
 NOBODY = 65534
 
@@ -185,8 +185,10 @@ def test_another_number_of_shards(made):
 
 @pytest.mark.plain
 def test_too_few_descriptors(place):
-    line = refused(place, limits={resource.RLIMIT_NOFILE: (DESCRIPTORS - 1, DESCRIPTORS - 1)})
-    assert f"limit=RLIMIT_NOFILE needed={DESCRIPTORS} allowed={DESCRIPTORS - 1} " in line and "raise ulimit -n, or LimitNOFILE=" in line
+    """Each thread of http has a session with each shard."""
+    needed = DESCRIPTORS + 3 * SHARDS * SESSION_DESCRIPTORS
+    line = refused(place, with_options(place, "--http-threads", 3), limits={resource.RLIMIT_NOFILE: (needed - 1, needed - 1)})
+    assert f"limit=RLIMIT_NOFILE needed={needed} allowed={needed - 1} " in line and "raise ulimit -n, or LimitNOFILE=" in line
 
 
 @pytest.mark.plain

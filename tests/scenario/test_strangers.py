@@ -303,6 +303,14 @@ def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, th
 
 # Descriptors
 
+def test_the_least_descriptors_suffice(new_service):
+    """Each thread of http has a session of six descriptors with each shard; connections have half of the limit."""
+    service = new_service(start=False, shards=8, http_threads=8)
+    service.start(command=limited(service, 256 + 8 * 8 * 6))
+    others = len(os.listdir(f"/proc/{service.pid_of('http')}/fd"))
+    assert 8 * 8 * 6 <= others <= look(service).get("stampede_http_connections_limit")
+
+
 @pytest.mark.parametrize("are_busy", [False, True])
 def test_without_descriptors_connections_are_evicted_and_http_does_not_spin(own, are_busy):
     """There are more slots than descriptors. If every connection has an outstanding request, none is evicted and http

@@ -6,9 +6,11 @@ import os
 import shutil
 import signal
 import threading
+from contextlib import closing
 
 import pytest
 from harness import CliError, Service, wait_for
+from hooks import subscribe
 from shop import Shop, new_id
 
 RECORD = b"STRC"
@@ -204,6 +206,18 @@ def test_a_directory_whose_supervisor_does_not_answer_is_locked(new_service):
         service.cli("verify")
     os.kill(service.process.pid, signal.SIGCONT)
     assert refused.value.code == "LOCKED"
+    assert service.cli("verify")["ok"]
+
+
+def test_without_libcurl_verify_blames_no_table(new_service, tmp_path):
+    service = new_service(shards=1)
+    with closing(Shop(service, ("balance",), functions=("--webhooks",))) as shop:
+        subscribe(shop)
+    service.stop()
+    (tmp_path / "libcurl.so.4").write_text("This is no library.")
+    done = service.run("verify", env={**service.environment(), "LD_LIBRARY_PATH": str(tmp_path)})
+    answer = json.loads(done.stderr)
+    assert done.returncode == 1 and answer["code"] == "UNSUPPORTED" and "libcurl.so.4" in answer["message"], done
     assert service.cli("verify")["ok"]
 
 
