@@ -5,7 +5,6 @@ import subprocess
 import unicodedata
 
 from entitlements import assign, redeem
-from harness import CliError
 from rewards import offer
 from shop import path_of
 
@@ -19,14 +18,6 @@ def erase(shop, pass_id):
 
 def export(shop, pass_id):
     return shop.service.cli("pass", "export", shop.account, pass_id)
-
-
-def refusal(shop, verb, pass_id):
-    try:
-        shop.service.cli("pass", verb, shop.account, pass_id)
-    except CliError as error:
-        return error.code
-    raise AssertionError(f"{verb} of {pass_id} succeeded")
 
 
 def holder(shop, pass_id="Quittenmus", entitlements=1):

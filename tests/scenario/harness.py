@@ -90,6 +90,15 @@ class CliError(Exception):
         self.field = refusal.get("field")
 
 
+def refusal(call, *arguments, **options):
+    """Returns the CliError of a call that must fail."""
+    try:
+        value = call(*arguments, **options)
+    except CliError as error:
+        return error
+    raise AssertionError(f"not refused: {call.__name__}{arguments} returned {value!r}")
+
+
 class Service:
     """`options` are passed to `serve` unchanged. Log lines above `info` must be announced by expect_log()."""
 

@@ -2,8 +2,7 @@
 import re
 from datetime import datetime, timedelta
 
-import pytest
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 
 NOTIFICATIONS = "/v1/notifications"
 NOBODY = "01900000-0000-7000-8000-000000000000"
@@ -52,9 +51,8 @@ def all_of(shop, query):
 
 
 def refused(code, field, call, *arguments):
-    with pytest.raises(CliError) as refusal:
-        call(*arguments)
-    assert (refusal.value.code, refusal.value.field) == (code, field)
+    error = refusal(call, *arguments)
+    assert (error.code, error.field) == (code, field)
 
 
 def ahead(shop, **time):

@@ -1,8 +1,6 @@
 """Short functions for activation rules."""
 import json
 
-from harness import CliError
-
 RULES = "/v1/trigger-rules"
 ADD_TEN = {"type": "add_balance", "amount": 10}
 
@@ -34,14 +32,6 @@ def put_rule(shop, *args, **changes):
     put = put_file(shop, rule_file(*args, **changes), "--force")
     assert set(put) == {"id"}
     return put["id"]
-
-
-def refusal(shop, file):
-    try:
-        put_file(shop, file)
-    except CliError as error:
-        return error
-    raise AssertionError(f"{file} was accepted")
 
 
 def rules_of(shop, query=""):

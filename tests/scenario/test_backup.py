@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 from history import deltas_of
 from patience import PATIENCE
 from shop import Shop, path_of
@@ -123,12 +123,6 @@ def own_backup(backup, tmp_path):
     return tmp_path / "backup"
 
 
-def refusal(service, *arguments):
-    with pytest.raises(CliError) as refused:
-        service.cli(*arguments)
-    return refused.value
-
-
 # Backup and restore
 
 
@@ -234,10 +228,10 @@ def test_a_backup_requires_a_new_or_empty_directory(shared_service, tmp_path):
     (tmp_path / "empty").mkdir()
     assert shared_service.cli("backup", tmp_path / "empty") == {}
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    refused = refusal(shared_service, "backup", tmp_path / "empty")
+    refused = refusal(shared_service.cli, "backup", tmp_path / "empty")
     assert refused.code == "EXISTS" and f"`{tmp_path}/empty`" in refused.message
-    assert refusal(shared_service, "backup", tmp_path / "empty" / "manifest").code == "IO"
-    assert refusal(shared_service, "backup", tmp_path / "no" / "where").code == "IO"
+    assert refusal(shared_service.cli, "backup", tmp_path / "empty" / "manifest").code == "IO"
+    assert refusal(shared_service.cli, "backup", tmp_path / "no" / "where").code == "IO"
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
     assert shared_service.run("backup").returncode == 2
     assert (tmp_path / "empty" / "master.key").stat().st_mode & 0o777 == 0o600
@@ -262,7 +256,7 @@ def test_a_backup_path_may_be_relative(shared_service, tmp_path):
 def test_a_backup_requires_a_running_service(new_service, tmp_path):
     service = new_service()
     service.stop()
-    assert refusal(service, "backup", tmp_path / "backup").code == "NOT_RUNNING"
+    assert refusal(service.cli, "backup", tmp_path / "backup").code == "NOT_RUNNING"
     assert not (tmp_path / "backup").exists()
 
 
@@ -271,7 +265,7 @@ def test_a_backup_requires_the_user_of_the_data_directory(new_service, tmp_path)
     """The shards write the backup as that user. A verification by root leaves no file that this user could not open."""
     service = new_service()
     os.chown(service.data, 65534, 65534)
-    refused = refusal(service, "backup", tmp_path / "backup")
+    refused = refusal(service.cli, "backup", tmp_path / "backup")
     assert refused.code == "INVALID_INPUT" and "user" in refused.message
     assert not (tmp_path / "backup").exists()
     assert service.cli("verify")["ok"]
@@ -314,7 +308,7 @@ def lose(path):
 def test_the_refusal_of_a_damaged_backup_names_the_file(own_backup, new_service, name, damage):
     damage(own_backup / name)
     service = new_service(start=False)
-    refused = refusal(service, "restore", "--from", own_backup)
+    refused = refusal(service.cli, "restore", "--from", own_backup)
     assert name in refused.message, refused.message
     assert refused.code in ("DAMAGED", "NOT_FOUND")
     assert not service.data.exists()
@@ -324,7 +318,7 @@ def test_the_refusal_of_a_damaged_backup_names_the_file(own_backup, new_service,
 def test_an_edited_manifest_is_refused(own_backup, new_service, before, after):
     manifest = own_backup / "manifest"
     manifest.write_bytes(manifest.read_bytes().replace(before, after, 1))
-    refused = refusal(new_service(start=False), "restore", "--from", own_backup)
+    refused = refusal(new_service(start=False).cli, "restore", "--from", own_backup)
     assert refused.code == "DAMAGED" and "manifest" in refused.message
 
 
@@ -335,7 +329,7 @@ def test_a_backup_mixed_of_two_is_refused(own_backup, shared_service, new_servic
                  (tmp_path / "later" / "shards" / n / "data.mdb").read_bytes())
     shutil.rmtree(own_backup / "shards" / moved)
     shutil.copytree(tmp_path / "later" / "shards" / moved, own_backup / "shards" / moved)
-    refused = refusal(new_service(start=False), "restore", "--from", own_backup)
+    refused = refusal(new_service(start=False).cli, "restore", "--from", own_backup)
     assert f"shards/{moved}/manifest is of another backup" in refused.message
 
 
@@ -346,7 +340,7 @@ def test_an_entry_of_a_wrong_type_in_a_backup_is_named(own_backup, new_service, 
     (own_backup / name).unlink()
     make(own_backup / name)
     service = new_service(start=False)
-    refused = refusal(service, "restore", "--from", own_backup)
+    refused = refusal(service.cli, "restore", "--from", own_backup)
     assert f"The backup's {name} is a {type_of}, not a file: move it away" in refused.message
     assert refused.code == "UNSUPPORTED" and not service.data.exists()
 
@@ -358,15 +352,15 @@ def test_a_restore_requires_a_new_or_empty_directory(backup, new_service):
     service = new_service(start=False)
     service.data.mkdir()
     service.cli("restore", "--from", backup)
-    refused = refusal(service, "restore", "--from", backup)
+    refused = refusal(service.cli, "restore", "--from", backup)
     assert (refused.code, "identity" in refused.message) == ("EXISTS", True)
     assert f"`{service.data}`" in refused.message
     other = new_service(start=False)
     other.data.mkdir()
     (other.data / "letter").write_text("mine")
-    assert "letter" in refusal(other, "restore", "--from", backup).message
+    assert "letter" in refusal(other.cli, "restore", "--from", backup).message
     assert [path.name for path in other.data.iterdir()] == ["letter"]
-    assert refusal(other, "restore", "--from", other.home / "none").code == "IO"
+    assert refusal(other.cli, "restore", "--from", other.home / "none").code == "IO"
     assert other.run("restore").returncode == 2
 
 
@@ -374,7 +368,7 @@ def test_a_restore_never_overwrites_a_served_directory(backup, new_service):
     service = new_service()
     service.stop()
     (service.data / "identity").unlink()
-    assert "shards/0/journal" in refusal(service, "restore", "--from", backup).message
+    assert "shards/0/journal" in refusal(service.cli, "restore", "--from", backup).message
 
 
 def test_an_interrupted_restore_is_not_served_and_can_be_repeated(backup, new_service):
@@ -412,11 +406,11 @@ def test_a_restore_requires_the_right_master_key(own_backup, new_service):
     key = (own_backup / "master.key").read_bytes()
     (own_backup / "master.key").unlink()
     service = new_service(start=False)
-    refused = refusal(service, "restore", "--from", own_backup)
+    refused = refusal(service.cli, "restore", "--from", own_backup)
     assert refused.code == "NOT_FOUND" and "master.key" in refused.message
     service.data.mkdir()
     (service.data / "master.key").write_bytes(bytes(32))
-    refused = refusal(service, "restore", "--from", own_backup)
+    refused = refusal(service.cli, "restore", "--from", own_backup)
     assert refused.code == "DAMAGED" and "master.key" in refused.message
     (service.data / "master.key").write_bytes(key)
     service.cli("restore", "--from", own_backup)

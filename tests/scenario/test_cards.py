@@ -1,8 +1,8 @@
 """Physical cards: the operator links and unlinks them; the interface shows them with their pass."""
 import re
 
-import pytest
-from harness import CliError, wait_for
+from harness import wait_for
+from notices import refused
 from shop import path_of
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -30,12 +30,6 @@ def cards_of(shop, pass_id, query=""):
 def all_cards(shop, *options):
     """All cards, listed by the operator's command."""
     return shop.service.cli("card", "list", shop.account, *options)
-
-
-def refused(code, field, call, *arguments):
-    with pytest.raises(CliError) as refusal:
-        call(*arguments)
-    assert (refusal.value.code, refusal.value.field) == (code, field)
 
 
 def test_a_linked_card_is_listed_with_its_pass(shop):

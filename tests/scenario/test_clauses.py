@@ -4,7 +4,7 @@ updated_at, limits to the character, and what replacing a template leaves unchan
 import pytest
 from entitlements import assign, given_path
 from exact import exact
-from harness import CliError
+from harness import refusal
 from rewards import offer
 from rules import assign as assigning
 from rules import put_rule
@@ -214,9 +214,7 @@ def test_deletion_in_every_state(till, state):
         till.client.post(path_of(made["id"], "/loyalty") + query, {"balance_to_add": 1}).is_error(
             404, "RESOURCE_NOT_FOUND")
     for event in ("installed", "uninstalled", "deactivated", "unblocked"):
-        with pytest.raises(CliError) as refused:
-            till.event(made["id"], event)
-        assert refused.value.code == "RESOURCE_NOT_FOUND"
+        assert refusal(till.event, made["id"], event).code == "RESOURCE_NOT_FOUND"
     assert till.get(made["id"], "?include_deleted=true") == gone
 
 
@@ -308,11 +306,10 @@ def test_invalid_and_unknown_template_ids(till):
 ])
 def test_a_replacement_that_changes_a_fixed_property_is_refused(till, word, changes):
     before = till.client.get(f"/v1/pass-templates/accepted-fields?pass_template_id={till.templates['balance']}").body
-    with pytest.raises(CliError) as refused:
-        till.put_template(template_file(**{"pass_template_id": till.templates["balance"], **changes}))
-    assert refused.value.code == "RESOURCE_CONFLICT"
+    refused = refusal(till.put_template, template_file(**{"pass_template_id": till.templates["balance"], **changes}))
+    assert refused.code == "RESOURCE_CONFLICT"
     fixed = "locked" if word == "stars" else word
-    assert fixed in refused.value.message, refused.value.message
+    assert fixed in refused.message, refused.message
     after = till.client.get(f"/v1/pass-templates/accepted-fields?pass_template_id={till.templates['balance']}").body
     assert after == before and till.create()["qr_value"]
 

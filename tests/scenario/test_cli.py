@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness import CliError, Service
+from harness import Service, refusal
 from shop import new_id, template_file
 from test_passes import TIME
 
@@ -69,9 +69,7 @@ def test_refusals_name_a_code(service):
                       ["account", "rename", "acc_aaaaaaaaaaaaaaaa", "x"],
                       ["key", "create", "acc_aaaaaaaaaaaaaaaa"], ["account", "show", "nonsense"],
                       ["template", "list", "acc_aaaaaaaaaaaaaaaa"], ["pass", "history", "acc_aaaaaaaaaaaaaaaa", "x"]):
-        with pytest.raises(CliError) as refused:
-            service.cli(*arguments)
-        assert refused.value.code == "RESOURCE_NOT_FOUND", arguments
+        assert refusal(service.cli, *arguments).code == "RESOURCE_NOT_FOUND", arguments
 
 
 def test_refusals_name_the_field(service):
@@ -88,14 +86,11 @@ def test_refusals_name_the_field(service):
             (["account", "set", made, "--rate-limit", "1000001"], "rate_limit", "--rate-limit"),
             (["account", "set", made, "--double-scan-window", "366d"], "double_scan_window_seconds",
              "--double-scan-window")):
-        with pytest.raises(CliError) as refused:
-            service.cli(*arguments)
-        assert (refused.value.code, refused.value.field) == ("INVALID_INPUT", field), arguments
-        assert says in refused.value.message, arguments
+        error = refusal(service.cli, *arguments)
+        assert (error.code, error.field) == ("INVALID_INPUT", field), arguments
+        assert says in error.message, arguments
     assert service.cli("account", "set", made, "--rate-limit", "1000000")["rate_limit"] == 1000000
-    with pytest.raises(CliError) as refused:
-        service.cli("account", "show", "acc_aaaaaaaaaaaaaaaa")
-    assert refused.value.field == "account_id"
+    assert refusal(service.cli, "account", "show", "acc_aaaaaaaaaaaaaaaa").field == "account_id"
 
 
 @pytest.mark.parametrize("bad", ["\udcff", "a\udcc3", "\udced\udca0\udc80"])
@@ -112,9 +107,8 @@ def test_arguments_that_are_not_utf8(service, shop, bad):
              "message"),
             (["card", "link", shop.account, "--pass", pass_id, "--code", bad], "code"),
             (["reader", "put", shop.account, "--id", "x", "--name", bad], "name")):
-        with pytest.raises(CliError) as refused:
-            service.cli(*arguments)
-        assert (refused.value.code, refused.value.field) == ("INVALID_INPUT", field), arguments
+        error = refusal(service.cli, *arguments)
+        assert (error.code, error.field) == ("INVALID_INPUT", field), arguments
     assert service.cli("account", "list") == accounts
     assert shop.client.get("/v1/notifications").json == []
 
@@ -197,9 +191,8 @@ def test_output_does_not_act_on_a_terminal(shop):
 def test_the_clock_has_a_greatest_advance(new_service):
     service = new_service(shards=1, options=["--test-clock"])
     service.cli("clock", "advance", "500d")
-    with pytest.raises(CliError) as refused:
-        service.cli("clock", "advance", "36525d")
-    assert (refused.value.code, refused.value.message) == (
+    error = refusal(service.cli, "clock", "advance", "36525d")
+    assert (error.code, error.message) == (
         "INVALID_INPUT", f"The clock cannot be moved that far: 36000d, or {36000 * 86400}s, is the most.")
     service.cli("clock", "advance", "36000d")
 

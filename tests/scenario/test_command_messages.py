@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from certificates import Authority, openssl
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 from shop import Shop, template_file
 
 SENTENCE = re.compile(r"[A-Z`-][^\n]{10,500}\.")
@@ -32,10 +32,9 @@ def a_pass(shop):
 
 
 def refused(shop, *words):
-    with pytest.raises(CliError) as caught:
-        shop.service.cli(*words)
-    assert SENTENCE.fullmatch(caught.value.message), caught.value
-    return caught.value
+    error = refusal(shop.service.cli, *words)
+    assert SENTENCE.fullmatch(error.message), error
+    return error
 
 
 def says(error, code, field, words):

@@ -6,8 +6,8 @@ import pytest
 from clocks import DAY_SECONDS
 from deliveries import advance, await_that, deliveries_of, envelope, hooked_shop, options, posts_to
 from entitlements import given_path
-from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder, refusal
-from harness import wait_for
+from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder
+from harness import refusal, wait_for
 from hooks import subscribe
 from notices import await_state, put_audience, schedule
 from rewards import offer
@@ -92,9 +92,9 @@ def test_a_second_erasure_changes_nothing_and_an_unknown_pass_is_refused(shop):
     assert erase(shop, erased_ids(shop)[0]) == {}
     assert state() == before
     for pass_id in ("nobody", ".", "Quittenmus2", "quittenmus", "x" * 201):
-        assert refusal(shop, "erase", pass_id) == "RESOURCE_NOT_FOUND"
+        assert refusal(erase, shop, pass_id).code == "RESOURCE_NOT_FOUND"
     other = Shop(shop.service)
-    assert refusal(other, "erase", "Quittenmus") == "RESOURCE_NOT_FOUND"
+    assert refusal(erase, other, "Quittenmus").code == "RESOURCE_NOT_FOUND"
     other.close()
 
 
@@ -262,7 +262,7 @@ def test_the_erased_id_is_remembered_for_30_days(ticking):
     advance(ticking, 29 * DAY_SECONDS)
     assert erase(shop, "Quittenmus") == {}
     advance(ticking, 2 * DAY_SECONDS)
-    assert refusal(shop, "erase", "Quittenmus") == "RESOURCE_NOT_FOUND"
+    assert refusal(erase, shop, "Quittenmus").code == "RESOURCE_NOT_FOUND"
     shop.close()
 
 

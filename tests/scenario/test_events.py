@@ -1,6 +1,6 @@
 """What holders do with a pass, reported by `pass event`, and the entries of `pass history`."""
 import pytest
-from harness import CliError
+from harness import refusal
 from history import deltas_of, statuses_of
 
 BLOCK = "--block-reinstall"
@@ -52,9 +52,7 @@ def test_allowed_transitions(till, state, event):
 @pytest.mark.parametrize("state, event", CONFLICTS)
 def test_refused_transitions(till, state, event):
     before = bring_to(till, state)
-    with pytest.raises(CliError) as refused:
-        till.event(before["id"], *event.split())
-    assert refused.value.code == "RESOURCE_CONFLICT"
+    assert refusal(till.event, before["id"], *event.split()).code == "RESOURCE_CONFLICT"
     assert till.get(before["id"]) == before
 
 

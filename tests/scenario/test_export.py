@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from entitlements import assign, given_path, redeem
-from erasures import erase, export, holder, refusal
-from harness import wait_for
+from erasures import erase, export, holder
+from harness import refusal, wait_for
 from notices import await_state, messages, notifications, put_audience, schedule
 from rewards import offer
 from shop import Shop, path_of
@@ -60,11 +60,11 @@ def test_the_live_pass_of_an_id_is_exported_else_the_last_deleted(shop):
 def test_an_unknown_pass_is_refused(shop):
     shop.create("ada")
     for pass_id in ("bea", "..", "Ada"):
-        assert refusal(shop, "export", pass_id) == "RESOURCE_NOT_FOUND"
+        assert refusal(export, shop, pass_id).code == "RESOURCE_NOT_FOUND"
     erase(shop, "ada")
-    assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
+    assert refusal(export, shop, "ada").code == "RESOURCE_NOT_FOUND"
     shop.set("--suspended", "on")
-    assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
+    assert refusal(export, shop, "ada").code == "RESOURCE_NOT_FOUND"
 
 
 def test_audiences_and_the_messages_sent_to_them(shop):

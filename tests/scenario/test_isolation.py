@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from entitlements import assign, counts, given_path, history, redeem_path
-from harness import CliError
+from harness import refusal
 from hooks import hook_path, hooks_of, subscribe
 from rewards import archive, offer, reward_path, rewards_of, terms
 from routes import ROUTES
@@ -192,9 +192,7 @@ def test_another_accounts_ids_below_an_own_pass_are_like_unknown_ids(other, serv
     ]:
         none = told(ask(mine, request(never)), never)
         assert none[0] == 404 and told(ask(mine, request(theirs)), theirs) == none, theirs
-    with pytest.raises(CliError) as refused:
-        service.cli("card", "unlink", mine.account, other.card)
-    assert refused.value.code == "RESOURCE_NOT_FOUND"
+    assert refusal(service.cli, "card", "unlink", mine.account, other.card).code == "RESOURCE_NOT_FOUND"
     mine.close()
 
 

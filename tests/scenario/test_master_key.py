@@ -14,7 +14,7 @@ from contextlib import closing
 
 import places
 import pytest
-from harness import CliError, Service, wait_for
+from harness import Service, refusal, wait_for
 from hooks import HOOKS, KINDS, new_url, try_subscribe
 from page import Page, fetch, path_of_link
 from patience import PATIENCE
@@ -139,15 +139,10 @@ def test_a_key_of_another_user_is_refused(kept, moved, new_service):
     os.chown(key_of(moved), OTHER, OTHER)
     places.refuses(moved, "event=master_key_unusable .*file=master.key code=FOREIGN_KEY", "belongs to another user")
     assert '"faults":["master.key: belongs to another user"]' in faults_of(moved)
-    with pytest.raises(CliError) as refused:
-        moved.cli("adopt")
-    assert (refused.value.code, refused.value.message) == \
-        ("FOREIGN_KEY", "The master.key belongs to another user: make it your own.")
-    target = new_service(start=False)
-    with pytest.raises(CliError) as refused:
-        target.cli("restore", "--from", moved_key(kept, moved))
-    assert (refused.value.code, refused.value.message) == \
-        ("FOREIGN_KEY", "The backup's master.key belongs to another user: make it your own.")
+    error = refusal(moved.cli, "adopt")
+    assert (error.code, error.message) == ("FOREIGN_KEY", "The master.key belongs to another user: make it your own.")
+    error = refusal(new_service(start=False).cli, "restore", "--from", moved_key(kept, moved))
+    assert (error.code, error.message) == ("FOREIGN_KEY", "The backup's master.key belongs to another user: make it your own.")
     os.chown(moved.data, OTHER, OTHER)
     assert moved.cli("verify")["ok"] is True
 
@@ -156,9 +151,7 @@ def test_a_key_of_another_user_is_refused(kept, moved, new_service):
 def test_a_backup_refuses_a_key_that_another_user_has_got(moved, tmp_path):
     moved.start()
     os.chown(key_of(moved), OTHER, OTHER)
-    with pytest.raises(CliError) as refused:
-        moved.cli("backup", tmp_path / "backup")
-    assert refused.value.code == "FOREIGN_KEY" and not (tmp_path / "backup").exists()
+    assert refusal(moved.cli, "backup", tmp_path / "backup").code == "FOREIGN_KEY" and not (tmp_path / "backup").exists()
     os.chown(key_of(moved), 0, 0)
     assert moved.cli("backup", tmp_path / "backup") == {}
 
@@ -217,9 +210,7 @@ def test_a_restored_directory_requires_its_backups_key(kept, new_service, is_sta
 # Commands
 
 def faults_of(service):
-    with pytest.raises(CliError) as found:
-        service.cli("verify")
-    assert found.value.code == "DAMAGED"
+    assert refusal(service.cli, "verify").code == "DAMAGED"
     return service.run("verify").stdout
 
 
@@ -245,9 +236,8 @@ def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
     moved.start()
     moved.expect_log("event=died|code=OTHER_KEY")
     replace_key(moved, secrets.token_bytes(32))
-    with pytest.raises(CliError) as refused:
-        moved.cli("backup", tmp_path / "backup")
-    assert refused.value.code == "OTHER_KEY" and "master.key" in refused.value.message
+    refused = refusal(moved.cli, "backup", tmp_path / "backup")
+    assert refused.code == "OTHER_KEY" and "master.key" in refused.message
     assert not (tmp_path / "backup").exists()
     assert '"master.key: does not belong to this directory"' in faults_of(moved)
     assert kept.holds(moved)
@@ -288,31 +278,30 @@ def test_adopting_another_key(kept, moved):
 
 
 def test_refusals_of_adopt(moved):
-    def refusal():
-        with pytest.raises(CliError) as refused:
-            moved.cli("adopt")
-        return refused.value.code, refused.value.message
+    def refused():
+        error = refusal(moved.cli, "adopt")
+        return error.code, error.message
 
     before = places.tree(moved.data)
     key = key_of(moved).read_bytes()
     key_of(moved).write_bytes(key[:-1])
-    assert refusal() == ("DAMAGED", "The directory's master.key is not of 32 bytes.")
+    assert refused() == ("DAMAGED", "The directory's master.key is not of 32 bytes.")
     key_of(moved).unlink()
-    assert refusal() == ("NOT_FOUND", "There is no master.key in the directory.")
+    assert refused() == ("NOT_FOUND", "There is no master.key in the directory.")
     key_of(moved).write_bytes(key)
     key_of(moved).chmod(0o600)
     places.flip(moved.data / "identity", 30)
-    assert refusal() == ("DAMAGED", "The directory's identity is damaged.")
+    assert refused() == ("DAMAGED", "The directory's identity is damaged.")
     places.flip(moved.data / "identity", 30)
     assert places.difference(before, places.tree(moved.data)) == []
     moved.start()
     identity = (moved.data / "identity").read_bytes()
-    code, message = refusal()
+    code, message = refused()
     assert code == "LOCKED" and f"uses the directory `{moved.data}`" in message
     assert (moved.data / "identity").read_bytes() == identity
     assert moved.stop() == 0
     shutil.rmtree(moved.data)
-    assert refusal() == ("NOT_FOUND", "There is no data directory, or it has no identity.")
+    assert refused() == ("NOT_FOUND", "There is no data directory, or it has no identity.")
 
 
 # The identity of a restored directory, which its first start rewrites

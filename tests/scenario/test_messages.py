@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import CliError
+from harness import refusal
 from hooks import HOOKS, KINDS, subscribe, try_subscribe
 from rewards import REWARDS, offer, reward_path, terms
 from shop import Shop, new_id, path_of, template_file
@@ -448,14 +448,8 @@ def test_invalid_files(shop, service, tmp_path, file, word):
     path = tmp_path / "file.json"
     path.write_bytes(file)
     for noun in ("template", "rule"):
-        error = refused(shop, noun, "put", shop.account, str(path))
+        error = refusal(service.cli, noun, "put", shop.account, str(path))
         assert error.code == "INVALID_REQUEST" and word in error.message and "The file" in error.message, error.message
-
-
-def refused(shop, *words):
-    with pytest.raises(CliError) as caught:
-        shop.service.cli(*words)
-    return caught.value
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(shop, service, tmp_path):

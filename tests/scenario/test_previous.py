@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import places
 import pytest
-from harness import CliError
+from harness import refusal
 from scans import list_scans, scan
 from shop import Shop, path_of
 
@@ -181,20 +181,18 @@ def set_line(file, version):
 def test_a_backup_of_another_version(previous, new_service, version, todo):
     set_line(previous.backup / "manifest", version)
     service = new_service(start=False, shards=1)
-    with pytest.raises(CliError) as refused:
-        service.cli("restore", "--from", previous.backup)
-    assert refused.value.code == "UNSUPPORTED"
-    assert refused.value.message == f"The backup's manifest has format version {version}, this program knows 3: {todo}."
+    refused = refusal(service.cli, "restore", "--from", previous.backup)
+    assert refused.code == "UNSUPPORTED"
+    assert refused.message == f"The backup's manifest has format version {version}, this program knows 3: {todo}."
     assert not service.data.exists()
 
 
 def test_a_backup_with_a_snapshot_of_another_version(previous, new_service):
     set_line(previous.backup / "shards/0/manifest", 2)
     service = new_service(start=False, shards=1)
-    with pytest.raises(CliError) as refused:
-        service.cli("restore", "--from", previous.backup)
-    assert refused.value.code == "UNSUPPORTED"
-    assert "shards/0/manifest has format version 2, this program knows 1: use the program" in refused.value.message
+    refused = refusal(service.cli, "restore", "--from", previous.backup)
+    assert refused.code == "UNSUPPORTED"
+    assert "shards/0/manifest has format version 2, this program knows 1: use the program" in refused.message
     assert not service.data.exists()
 
 

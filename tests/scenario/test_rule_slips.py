@@ -2,9 +2,10 @@
 import re
 
 import pytest
+from harness import refusal
 from metrics import Metrics, fetch
 from rewards import archive, offer
-from rules import ADD_TEN, all_rules, assign, put_file, put_rule, refusal, rule_file, rules_of, tell
+from rules import ADD_TEN, all_rules, assign, put_file, put_rule, rule_file, rules_of, tell
 from shop import Shop, template_file
 
 pytestmark = pytest.mark.plain
@@ -30,12 +31,12 @@ def skipped(service):
 
 
 def test_an_unknown_slug_is_refused(shop):
-    error = refusal(shop, rule_file("pass.created", ADD_TEN, assign("free_cofee")))
+    error = refusal(put_file, shop, rule_file("pass.created", ADD_TEN, assign("free_cofee")))
     assert (error.code, error.field) == ("INVALID_INPUT", "actions[1].slug")
     assert "free_cofee" in error.message and "--force" in error.message
     assert rules_of(shop) == []
     forced = put_file(shop, rule_file("pass.created", assign("free_cofee")), "--force")["id"]
-    error = refusal(shop, rule_file("pass.created", assign("free_cofee"), id=forced))
+    error = refusal(put_file, shop, rule_file("pass.created", assign("free_cofee"), id=forced))
     assert error.field == "actions[0].slug", "a rule that is put again is checked again"
     offer(shop, slug="free_coffee")
     offer(shop, slug="old")
@@ -46,7 +47,7 @@ def test_an_unknown_slug_is_refused(shop):
 
 def test_another_accounts_reward_is_unknown(shop, new_shop):
     offer(new_shop("balance", functions=("--rewards",)), slug="theirs")
-    assert refusal(shop, rule_file("pass.created", assign("theirs"))).field == "actions[0].slug"
+    assert refusal(put_file, shop, rule_file("pass.created", assign("theirs"))).field == "actions[0].slug"
 
 
 def test_skipped_actions_are_counted_and_logged(shop, service):

@@ -2,15 +2,15 @@
 import re
 
 import pytest
-from harness import CliError
-from rules import ADD_TEN, RULES, all_rules, delete_rule, put_rule, refusal, rule_file, rules_of, tell
+from harness import refusal
+from rules import ADD_TEN, RULES, all_rules, delete_rule, put_file, put_rule, rule_file, rules_of, tell
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
 DATE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \+0000 UTC")
 
 
 def refused(shop, file, code="INVALID_INPUT", field=None):
-    error = refusal(shop, file)
+    error = refusal(put_file, shop, file)
     assert (error.code, error.field if field else None) == (code, field), error
 
 
@@ -63,9 +63,7 @@ def test_a_deleted_rule_is_not_listed(shop):
     delete_rule(shop, rules[1])
     assert [rule["id"] for rule in rules_of(shop)] == [rules[2], rules[0]]
     for gone in (rules[1], NOBODY, "x", ""):
-        with pytest.raises(CliError) as error:
-            shop.service.cli("rule", "delete", shop.account, gone)
-        assert error.value.code == "RESOURCE_NOT_FOUND"
+        assert refusal(delete_rule, shop, gone).code == "RESOURCE_NOT_FOUND"
         refused(shop, rule_file(id=gone), "RESOURCE_NOT_FOUND", "id")
 
 
@@ -83,9 +81,7 @@ def test_the_operator_lists_every_rule(shop, new_shop):
     delete_rule(shop, rules[0])
     assert all_rules(shop) == listed[1:]
     assert [rule["id"] for rule in all_rules(other)] == [mine]
-    with pytest.raises(CliError) as error:
-        shop.service.cli("rule", "list", "acc_aaaaaaaaaaaaaaaa")
-    assert error.value.code == "RESOURCE_NOT_FOUND"
+    assert refusal(shop.service.cli, "rule", "list", "acc_aaaaaaaaaaaaaaaa").code == "RESOURCE_NOT_FOUND"
 
 
 def test_pages_newest_first(shop):

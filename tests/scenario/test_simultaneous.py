@@ -4,7 +4,7 @@ import subprocess
 
 import places
 import pytest
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 from patience import PATIENCE
 from shop import Shop
 from test_starts import refused
@@ -61,9 +61,8 @@ def test_a_restore_into_a_directory_that_another_process_is_making(backup, new_s
     (service.data / holds).parent.mkdir(parents=True)
     (service.data / holds).touch()
     with places.locked(service.data / "lock"):
-        with pytest.raises(CliError) as caught:
-            service.cli("restore", "--from", backup)
-    assert caught.value.code == "LOCKED" and f"Another stampede is at work on the data directory `{service.data}`" in caught.value.message
+        error = refusal(service.cli, "restore", "--from", backup)
+    assert error.code == "LOCKED" and f"Another stampede is at work on the data directory `{service.data}`" in error.message
     assert sorted(path.name for path in service.data.iterdir()) == sorted({holds.split("/")[0], "lock"})
 
 

@@ -3,7 +3,7 @@ import os
 import signal
 
 import pytest
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 from patience import PATIENCE
 from shop import Shop
 
@@ -49,11 +49,10 @@ def test_a_missing_socket_of_a_stopped_supervisor_is_named(new_service):
     os.kill(service.process.pid, signal.SIGSTOP)
     try:
         (service.data / "run" / "supervisor").unlink()
-        with pytest.raises(CliError, match="is in use, but its socket run/supervisor is missing") as refused:
-            service.cli("status")
+        refused = refusal(service.cli, "status")
     finally:
         os.kill(service.process.pid, signal.SIGCONT)
-    assert refused.value.code == "NOT_RUNNING"
+    assert refused.code == "NOT_RUNNING" and "is in use, but its socket run/supervisor is missing" in refused.message
     assert service.status()["processes"]
 
 

@@ -2,22 +2,15 @@
 import json
 
 import pytest
-from harness import CliError
-from rules import delete_rule, put_rule, rule_file
-from rules import refusal as rule_refusal
+from harness import refusal
+from rules import delete_rule, put_file, put_rule, rule_file
 from shop import COUNTER, FIELDS, path_of, template_file
 
 PATH = "/v1/pass-templates/accepted-fields"
 
 
-def refusal(shop, file):
-    with pytest.raises(CliError) as error:
-        shop.put_template(file)
-    return error.value
-
-
 def refused(shop, file):
-    return refusal(shop, file).code
+    return refusal(shop.put_template, file).code
 
 
 def test_accepted_fields(till):
@@ -153,7 +146,7 @@ def test_invalid_template_files(till, changes):
     ({"min_balance": 1}, "min_balance", "0 or less"), ({"pass_template_id": "x"}, "pass_template_id", "template"),
 ])
 def test_the_error_names_the_invalid_property(till, changes, field, says):
-    got = refusal(till, template_file(**changes))
+    got = refusal(till.put_template, template_file(**changes))
     assert got.field == field and says in got.message, got
     assert got.code == "INVALID_INPUT" or field == "pass_template_id"
 
@@ -171,9 +164,8 @@ def test_a_template_of_another_account_is_not_replaced(new_shop):
 
 
 def test_templates_of_an_unknown_account(service):
-    with pytest.raises(CliError) as error:
-        service.cli("template", "put", "acc_aaaaaaaaaaaaaaaa", "-", stdin=json.dumps(template_file()))
-    assert error.value.code == "RESOURCE_NOT_FOUND"
+    error = refusal(service.cli, "template", "put", "acc_aaaaaaaaaaaaaaaa", "-", stdin=json.dumps(template_file()))
+    assert error.code == "RESOURCE_NOT_FOUND"
 
 
 # Deletion
@@ -183,11 +175,9 @@ def delete(shop, template):
 
 
 def not_deleted(shop, template):
-    with pytest.raises(CliError) as error:
-        delete(shop, template)
-    code = error.value.code
-    assert error.value.field == ("pass_template_id" if code == "RESOURCE_NOT_FOUND" else None), error.value
-    return code
+    error = refusal(delete, shop, template)
+    assert error.field == ("pass_template_id" if error.code == "RESOURCE_NOT_FOUND" else None), error
+    return error.code
 
 
 def ids(shop):
@@ -220,7 +210,7 @@ def test_deleting_a_template(own):
 
 
 def refused_rule(shop, template):
-    error = rule_refusal(shop, rule_file(conditions={"template_id": template}))
+    error = refusal(put_file, shop, rule_file(conditions={"template_id": template}))
     return error.code, error.field
 
 
@@ -242,9 +232,8 @@ def test_a_template_stays_while_a_pass_uses_it(own):
         own.add(pass_id, 5)
     own.service.expect_log("level=(warn|fatal)")
     for pass_id in ("ann", "bob"):
-        with pytest.raises(CliError) as error:
-            delete(own, template)
-        assert error.value.code == "RESOURCE_CONFLICT" and "Passes use the template" in error.value.message
+        error = refusal(delete, own, template)
+        assert error.code == "RESOURCE_CONFLICT" and "Passes use the template" in error.message
         own.delete(pass_id)
         own.service.kill_child("shard")
     before = own.list("?include_deleted=1")[0]
@@ -267,9 +256,8 @@ def test_a_template_stays_while_a_pass_uses_it(own):
 def test_a_template_named_by_a_rule_cannot_be_deleted(shop):
     named, other = shop.put_template(template_file("none")), shop.put_template(template_file("stamps"))
     rules = [put_rule(shop, active=False, conditions={"template_id": template}) for template in (named, shop.templates["balance"])]
-    with pytest.raises(CliError) as error:
-        delete(shop, named)
-    assert error.value.code == "RESOURCE_CONFLICT" and rules[0] in error.value.message
+    error = refusal(delete, shop, named)
+    assert error.code == "RESOURCE_CONFLICT" and rules[0] in error.message
     assert delete(shop, other) == {}
     delete_rule(shop, rules[0])
     assert delete(shop, named) == {}
@@ -313,7 +301,7 @@ def test_refused_settings_for_wallets_change_nothing(new_shop, service):
     for field, wallet in (("wallet", []), ("wallet.colour", {"colour": 1}), ("wallet.style", {"style": "boardingPass"}),
                           ("wallet.header[0]", {"header": ["none"]}), ("wallet.changes.points", {"changes": {"points": "%@%@"}}),
                           ("wallet.locations[0].latitude", {"locations": [{"latitude": 91, "longitude": 0}]})):
-        error = refusal(shop, template_file(pass_template_id=template, wallet=wallet))
+        error = refusal(shop.put_template, template_file(pass_template_id=template, wallet=wallet))
         assert (error.code, error.field) == ("INVALID_INPUT", field)
     assert service.cli("template", "list", shop.account) == before
 
@@ -329,7 +317,7 @@ def test_the_style_is_fixed_while_a_pass_is_installed(new_shop, service):
 
     shop.put_template(styled("coupon"))
     service.cli("pass", "event", shop.account, "ada", "installed")
-    error = refusal(shop, styled("generic"))
+    error = refusal(shop.put_template, styled("generic"))
     assert (error.code, error.field) == ("RESOURCE_CONFLICT", "wallet.style")
     assert refused(shop, template_file(pass_template_id=template)) == "RESOURCE_CONFLICT", "the default is another style"
     shop.put_template({**styled("coupon"), "name": "Another name"})

@@ -9,7 +9,7 @@ import threading
 from contextlib import closing
 
 import pytest
-from harness import CliError, Service, wait_for
+from harness import Service, refusal, wait_for
 from hooks import subscribe
 from shop import Shop, new_id
 
@@ -193,19 +193,16 @@ def test_after_another_boot_journal_and_snapshots_are_checked(damaged):
 
 def test_verify_requires_a_data_directory_and_valid_arguments(new_service):
     service = new_service(start=False)
-    with pytest.raises(CliError) as refused:
-        service.cli("verify")
-    assert refused.value.code == "NOT_FOUND"
+    assert refusal(service.cli, "verify").code == "NOT_FOUND"
     assert service.run("verify", "everything").returncode == 2
 
 
 def test_a_directory_whose_supervisor_does_not_answer_is_locked(new_service):
     service = new_service()
     os.kill(service.process.pid, signal.SIGSTOP)
-    with pytest.raises(CliError) as refused:
-        service.cli("verify")
+    refused = refusal(service.cli, "verify")
     os.kill(service.process.pid, signal.SIGCONT)
-    assert refused.value.code == "LOCKED"
+    assert refused.code == "LOCKED"
     assert service.cli("verify")["ok"]
 
 

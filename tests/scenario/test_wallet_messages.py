@@ -3,7 +3,7 @@ import json
 import time
 
 import pytest
-from harness import CliError, wait_for
+from harness import refusal, wait_for
 from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
 from notices import ahead, await_state, put_audience, schedule, states
 from phones import Held
@@ -204,9 +204,7 @@ def test_a_message_that_is_shown_cannot_be_cancelled(at):
     for number in range(5):
         made = schedule(at.shop, f"At once {number}", ahead(at.shop, seconds=-1), "--pass", "ada")
         assert message(phone, held) == f"At once {number}"
-        with pytest.raises(CliError) as refusal:
-            at.service.cli("notification", "cancel", at.shop.account, made)
-        assert refusal.value.code == "RESOURCE_CONFLICT"
+        assert refusal(at.service.cli, "notification", "cancel", at.shop.account, made).code == "RESOURCE_CONFLICT"
     assert set(states(at.shop).values()) == {"sent"}
 
 

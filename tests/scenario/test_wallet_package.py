@@ -12,7 +12,7 @@ import pytest
 from apple import EC, AppleChain
 from checkers import node_environment
 from client import Client
-from harness import ROOT, CliError, wait_for
+from harness import ROOT, refusal, wait_for
 from images import Gallery, body_with, options
 from page import Page, fetch, path_of_link
 from pkpass import SECTIONS, Package
@@ -349,9 +349,7 @@ def test_a_preview_is_what_goes_out(cafe, phone, apple, tmp_path):
     cafe.event("ada", "deactivated")
     warned = cafe.service.cli("wallet", "preview", cafe.account, "ada")
     assert warned["apple"]["voided"] is True and len(warned["warnings"]) == 2
-    with pytest.raises(CliError) as error:
-        cafe.service.cli("wallet", "preview", cafe.account, "bob")
-    assert error.value.code == "RESOURCE_NOT_FOUND"
+    assert refusal(cafe.service.cli, "wallet", "preview", cafe.account, "bob").code == "RESOURCE_NOT_FOUND"
 
 
 def test_a_preview_without_a_certificate(new_shop, service, tmp_path):
@@ -359,9 +357,8 @@ def test_a_preview_without_a_certificate(new_shop, service, tmp_path):
     shop.create("ada")
     assert service.cli("wallet", "preview", shop.account, "ada") == {
         "apple": None, "google": None, "warnings": ["No Apple credential serves the account."]}
-    with pytest.raises(CliError) as error:
-        service.cli("wallet", "preview", shop.account, "ada", "--out", tmp_path / "ada.pkpass")
-    assert error.value.code == "RESOURCE_NOT_FOUND" and not (tmp_path / "ada.pkpass").exists()
+    error = refusal(service.cli, "wallet", "preview", shop.account, "ada", "--out", tmp_path / "ada.pkpass")
+    assert error.code == "RESOURCE_NOT_FOUND" and not (tmp_path / "ada.pkpass").exists()
 
 
 # A public generator of passes
