@@ -2,7 +2,7 @@
 import pytest
 from apns import Apns
 from google import Google, read_jwt
-from installed import apple, credential, options  # noqa: F401: fixtures
+from installed import credential, options  # noqa: F401: fixtures
 from metrics import look
 from page import path_of_link
 from phones import Phone, names_of

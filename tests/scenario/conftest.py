@@ -14,8 +14,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from certificates import Authority  # noqa: E402
+from deliveries import options  # noqa: E402
 from drive import LOOPBACK  # noqa: E402
 from harness import ROOT, Service, serve_to_the_end  # noqa: E402
+from images import Gallery  # noqa: E402
 from names import Names  # noqa: E402
 from origins import Origin  # noqa: E402
 from receiver import Mute, Receiver  # noqa: E402
@@ -211,7 +213,7 @@ def till(module_shop, service):
     return module_shop
 
 
-# Endpoints of webhooks
+# Endpoints of webhooks and images
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory):
@@ -227,6 +229,24 @@ def chain(authority):
 def receiver(chain):
     with Receiver(chain) as receiver:
         yield receiver
+
+
+@pytest.fixture
+def gallery(chain):
+    with Gallery(chain) as gallery:
+        yield gallery
+
+
+@pytest.fixture(scope="module")
+def ticking(module_services, authority):
+    """Calls endpoints on this host, and has a clock that the tests can move."""
+    return module_services(shards=1, options=options(authority, "--test-clock"))
+
+
+@pytest.fixture(scope="module")
+def issuing(module_services, authority):
+    """Fetches images from a gallery."""
+    return module_services(options=options(authority))
 
 
 @pytest.fixture(scope="session")

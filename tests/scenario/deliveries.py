@@ -20,7 +20,7 @@ SOON_SECONDS = 10  # seconds for immediate actions on a busy machine
 
 
 def options(authority, *more):
-    """Options of a service that delivers to receivers on this host, with certificates of the given authority."""
+    """Options of a service that calls receivers and galleries on this host, with certificates of the given authority."""
     return ["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8", *more]
 
 

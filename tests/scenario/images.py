@@ -59,11 +59,6 @@ class Logos(Gallery):
         return await self._do_logo(writer, rest)
 
 
-def options(authority, *more):
-    """Options of a service that fetches from image endpoints on this host."""
-    return ["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8", *more]
-
-
 def body_with(logo=None, banner=None, pass_id=None):
     images = {name: url for name, url in (("logo", logo), ("banner", banner)) if url}
     return {"pass_id": pass_id or new_id(), "visible": {"name": "Ada"}, "appearance": images}

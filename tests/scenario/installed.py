@@ -4,12 +4,6 @@ from apns import Apns
 from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop
-from wallets import Apple
-
-
-@pytest.fixture(scope="module")
-def apple(tmp_path_factory):
-    return Apple(tmp_path_factory.mktemp("apple"))
 
 
 @pytest.fixture(scope="module")

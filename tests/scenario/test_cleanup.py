@@ -13,18 +13,13 @@ from deliveries import advance
 from entitlements import assign, given_path
 from erasures import erase, erased_ids, everything, has_words, holder
 from harness import wait_for
-from images import Gallery, await_status, body_with, options
+from images import Gallery, await_status, body_with
 from imports import bodies, jsonl, run, write
 from notices import put_audience
 from retries import create, is_replay_of
 from rewards import edit, offer, reward_path
 from rules import delete_rule, put_rule
 from shop import Shop, new_id, path_of, template_file
-
-
-@pytest.fixture(scope="module")
-def ticking(module_services, authority):
-    return module_services(shards=1, options=options(authority, "--test-clock"))
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,11 @@ the clock moves. The others are sent."""
 import pytest
 from clocks import DAY_SECONDS
 from deliveries import (BALANCE, CREATED, WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop,
-                        options, posts_to, the_delivery, until, until_failed_once)
+                        posts_to, the_delivery, until, until_failed_once)
 from hooks import HOOKS, change, hook_path, subscribe
 from shop import new_id
 
 LEFT_SECONDS = 3 * DAY_SECONDS  # longer than the rest of any schedule
-
-
-@pytest.fixture(scope="module")
-def ticking(module_services, authority):
-    return module_services(shards=1, options=options(authority, "--test-clock"))
 
 
 class Waiting:

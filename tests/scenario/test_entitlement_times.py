@@ -23,11 +23,6 @@ DAY = 86400
 SEED = random.randrange(1 << 30)
 
 
-@pytest.fixture(scope="module")
-def ticking(module_services):
-    return module_services(shards=1, options=["--test-clock"])
-
-
 @pytest.fixture
 def cafe(ticking):
     shop = Shop(ticking, ("balance",), functions=("--rewards",))

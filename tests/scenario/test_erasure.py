@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from clocks import DAY_SECONDS
-from deliveries import advance, await_that, deliveries_of, envelope, hooked_shop, options, posts_to
+from deliveries import advance, await_that, deliveries_of, envelope, hooked_shop, posts_to
 from entitlements import given_path
 from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder
 from harness import refusal, wait_for
@@ -228,11 +228,6 @@ def test_no_answer_with_an_erased_passs_data_is_replayed(shop):
 
 
 # Webhooks
-
-@pytest.fixture(scope="module")
-def ticking(module_services, authority):
-    return module_services(shards=1, options=options(authority, "--test-clock"))
-
 
 def test_pending_deliveries_are_discarded_or_have_no_personal_data(ticking, receiver):
     shop, path = hooked_shop(ticking), "/" + new_id("erased")

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from certificates import Authority
+from deliveries import options
 from harness import wait_for
 from hooks import subscribe
-from images import SIGNATURE, Gallery, answer, await_status, body_with, chunk, options, png
+from images import SIGNATURE, Gallery, answer, await_status, body_with, chunk, png
 from patience import PATIENCE
 from receiver import Mute
 from shop import Shop, new_id, path_of
@@ -17,17 +18,6 @@ from shop import Shop, new_id, path_of
 QUICK_SECONDS = 8  # well within the wait on a busy machine
 WAIT_SECONDS, WAIT_SLACK = 10, 3 * PATIENCE
 TRY_SECONDS, TRY_SLACK = 30, 8
-
-
-@pytest.fixture(scope="module")
-def issuing(module_services, authority):
-    return module_services(options=options(authority))
-
-
-@pytest.fixture
-def gallery(chain):
-    with Gallery(chain) as gallery:
-        yield gallery
 
 
 @pytest.fixture

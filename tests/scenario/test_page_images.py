@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
+from deliveries import options
 from harness import wait_for
-from images import Gallery, answer, await_status, body_with, options, png
+from images import answer, await_status, body_with, png
 from page import Page, fetch, path_of_link
 from patience import PATIENCE
 from shop import Shop, path_of
@@ -16,17 +17,6 @@ LARGEST = 2 << 20  # bytes
 HEADERS = {"content-type": "image/png", "cache-control": "private, no-cache", "x-content-type-options": "nosniff",
            "referrer-policy": "no-referrer", "cross-origin-resource-policy": "same-origin",
            "content-security-policy": "default-src 'none'; sandbox"}
-
-
-@pytest.fixture(scope="module")
-def issuing(module_services, authority):
-    return module_services(options=options(authority))
-
-
-@pytest.fixture
-def gallery(chain):
-    with Gallery(chain) as gallery:
-        yield gallery
 
 
 @pytest.fixture

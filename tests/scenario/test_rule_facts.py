@@ -3,14 +3,12 @@ import http.client
 import random
 import threading
 
-import images
-import pytest
 from deliveries import BALANCE, CREATED, envelope, posts_to
 from durability import chosen_seed
 from harness import wait_for
 from history import deltas_of
 from hooks import subscribe
-from images import Gallery, await_status, body_with
+from images import await_status, body_with
 from rewards import offer
 from rules import ADD_TEN, add, assign, put_rule, rules_of, tell
 from scans import SCANS, scan
@@ -212,17 +210,6 @@ def test_a_repeated_scan_by_qr_value_triggers_rules_once(shop):
 
 
 # Issuance that takes longer
-
-@pytest.fixture(scope="module")
-def issuing(module_services, authority):
-    return module_services(options=images.options(authority))
-
-
-@pytest.fixture
-def gallery(chain):
-    with Gallery(chain) as gallery:
-        yield gallery
-
 
 def test_pass_created_is_triggered_at_issuance(issuing, gallery):
     shop = Shop(issuing)

@@ -1,7 +1,7 @@
 """scan.created: sent for every scan with its verdict, in the form of the interface, and discarded only if the scan is
 deleted."""
 import pytest
-from deliveries import (WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop, options, posts_to,
+from deliveries import (WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop, posts_to,
                         the_delivery, time_of, until, until_failed_once)
 from exact import exact
 from hooks import change, subscribe
@@ -9,11 +9,6 @@ from scans import FIELDS, SCANS, scan, verdict
 from shop import new_id
 
 SCANNED = "scan.created"
-
-
-@pytest.fixture(scope="module")
-def ticking(module_services, authority):
-    return module_services(shards=1, options=options(authority, "--test-clock"))
 
 
 @pytest.fixture

@@ -4,18 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import images
 import pytest
-from deliveries import RFC3339, advance
+from deliveries import RFC3339, advance, options
 from harness import refusal, wait_for
 from retries import is_first, is_replay_of, is_reused, new_key, once
 from scans import FIELDS, SCANS, UUID, as_listed, as_told, list_scans, scan, try_scan, verdict
 from shop import Shop, template_file
 
 WINDOW = 10
-
-
-@pytest.fixture(scope="module")
-def ticking(module_services):
-    return module_services(shards=1, options=["--test-clock"])
 
 
 @pytest.fixture
@@ -156,7 +151,7 @@ def test_states_of_a_pass(shop):
 
 @pytest.fixture(scope="module")
 def issuing(module_services, authority):
-    return module_services(shards=1, options=images.options(authority))
+    return module_services(shards=1, options=options(authority))
 
 
 def test_a_pass_that_is_not_issued(issuing, chain):
@@ -272,8 +267,8 @@ def test_invalid_readers(shop):
         try_scan(shop, pass_id="never", reader_id=reader_id).is_error(400, "INVALID_INPUT", "reader_id")
     for reader_id in (".", "..", "a" * 200, "é" * 100):
         assert scan(shop, pass_id, reader_id=reader_id)["scanner_id"] == reader_id
-    for options in (("--id", "", "--name", "x"), ("--id", "a" * 201, "--name", "x"), ("--id", "\n", "--name", "x")):
-        refused = shop.service.run("reader", "put", shop.account, *options)
+    for words in (("--id", "", "--name", "x"), ("--id", "a" * 201, "--name", "x"), ("--id", "\n", "--name", "x")):
+        refused = shop.service.run("reader", "put", shop.account, *words)
         assert refused.returncode == 1 and '"field":"id"' in refused.stderr.replace(" ", ""), refused.stderr
     for name in ("", "x" * 201, "a\tb"):
         refused = shop.service.run("reader", "put", shop.account, "--id", "x", "--name", name)

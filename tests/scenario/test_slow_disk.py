@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from crowd import DECIDED, Crowd
+from deliveries import options
 from flood import Flood
 from harness import Service, wait_for
-from images import Gallery, answer, await_status, body_with, options, png
+from images import Gallery, answer, await_status, body_with, png
 from shop import Shop, path_of
 from test_issuer import shops_on_every_shard
 from test_processes import NEVER_LONGER, send_and_leave, send_delta_and_leave

@@ -3,16 +3,11 @@ anything."""
 import json
 
 import pytest
+from deliveries import options
 from harness import wait_for
-from images import Gallery, answer, options, png
+from images import Gallery, answer, png
 from page import Page, fetch, path_of_link
 from shop import Shop, template_file
-
-
-@pytest.fixture
-def gallery(chain):
-    with Gallery(chain) as gallery:
-        yield gallery
 
 
 @pytest.fixture

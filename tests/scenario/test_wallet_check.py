@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from apns import SILENT
 from harness import wait_for
-from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at, credential, options  # noqa: F401: fixtures
 from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop

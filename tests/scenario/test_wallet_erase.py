@@ -4,7 +4,7 @@ import json
 
 import pytest
 from harness import wait_for
-from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at, credential, options  # noqa: F401: fixtures
 from page import path_of_link
 from phones import Held
 from pkpass import entries_of

@@ -4,8 +4,9 @@ import json
 import time
 
 import pytest
+from deliveries import options
 from harness import wait_for
-from images import Gallery, answer, await_status, body_with, options, png
+from images import Gallery, answer, await_status, body_with, png
 from shop import Shop, new_id, template_file
 from wallets import Apple
 

@@ -2,7 +2,7 @@
 import hashlib
 import json
 
-from both import apple, at, credential, options  # noqa: F401: fixtures
+from both import at, credential, options  # noqa: F401: fixtures
 from erasures import export
 from harness import CliError, wait_for
 from phones import PASS_TYPE, Held

@@ -8,7 +8,7 @@ from http.client import HTTPException
 
 import pytest
 from harness import wait_for
-from installed import Setting, apns, apple, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, credential, options  # noqa: F401: fixtures
 from phones import Held, Phone
 from pkpass import entries_of
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 from harness import wait_for
 from images import Logos
-from installed import apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import apns, at, credential, options  # noqa: F401: fixtures
 from phones import Held
 from pkpass import entries_of, png_size
 from shop import template_file

@@ -1,7 +1,7 @@
 """Phones of a pass that no credential serves while others are pushed to: they are pushed to when one is put. And a credential that serves
 few of them."""
 from harness import wait_for
-from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at, credential, options  # noqa: F401: fixtures
 from phones import Phone
 from wallets import show
 

@@ -1,5 +1,5 @@
 """Phones with many passes, and phones that register again."""
-from installed import apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import apns, at, credential, options  # noqa: F401: fixtures
 
 
 def test_a_phone_may_have_many_passes(at):

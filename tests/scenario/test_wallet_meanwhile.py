@@ -4,7 +4,7 @@ import time
 
 import pytest
 from harness import wait_for
-from installed import Setting, apns, apple, at as on_phones, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at as on_phones, credential, options  # noqa: F401: fixtures
 from saved import at, key  # noqa: F401: fixtures
 from shop import template_file
 from wallets import ISSUER, google as service_account, put_google

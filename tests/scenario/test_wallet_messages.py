@@ -4,7 +4,7 @@ import time
 
 import pytest
 from harness import refusal, wait_for
-from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at, credential, options  # noqa: F401: fixtures
 from notices import ahead, await_state, put_audience, schedule, states
 from phones import Held
 from pkpass import entries_of

@@ -2,7 +2,7 @@
 import re
 from collections import Counter
 
-from both import apple, at, credential, options  # noqa: F401: fixtures
+from both import at, credential, options  # noqa: F401: fixtures
 from harness import wait_for
 from metrics import fetch, look
 from page import path_of_link

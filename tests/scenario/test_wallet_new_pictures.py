@@ -3,7 +3,7 @@ phone is pushed to when they are there."""
 import pytest
 from harness import wait_for
 from images import Logos
-from installed import apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import apns, at, credential, options  # noqa: F401: fixtures
 from pkpass import entries_of, png_size
 from shop import path_of
 

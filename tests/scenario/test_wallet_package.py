@@ -12,8 +12,9 @@ import pytest
 from apple import EC, AppleChain
 from checkers import node_environment
 from client import Client
+from deliveries import options
 from harness import ROOT, refusal, wait_for
-from images import Gallery, body_with, options
+from images import Gallery, body_with
 from page import Page, fetch, path_of_link
 from pkpass import SECTIONS, Package
 from shop import COUNTER, FIELDS, Shop, path_of, template_file

@@ -2,7 +2,7 @@
 import pytest
 from page import Page, fetch, path_of_link
 from shop import Shop
-from wallets import ISSUER, Apple, google
+from wallets import ISSUER, google
 
 
 @pytest.mark.parametrize("path", ["/robots.txt", "/wallet/", "/wallet/badges/apple.svg", "/wallet/badges/google.svg",
@@ -21,11 +21,6 @@ IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605
 ANDROID = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/129.0 Mobile Safari/537.36"
 FACEBOOK = IPHONE + " [FBAN/FBIOS;FBAV/450.0]"
 BADGE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
-
-
-@pytest.fixture(scope="module")
-def apple(tmp_path_factory):
-    return Apple(tmp_path_factory.mktemp("passes"))
 
 
 @pytest.fixture

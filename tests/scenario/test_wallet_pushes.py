@@ -6,7 +6,7 @@ import pytest
 from apns import CHATTER, REFUSE, RESET, SILENT
 from certificates import openssl
 from harness import wait_for
-from installed import Setting, apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, at, credential, options  # noqa: F401: fixtures
 from metrics import look
 from phones import PASS_TYPE, Held, Phone
 from shop import Shop, template_file

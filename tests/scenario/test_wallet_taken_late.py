@@ -4,7 +4,7 @@ import time
 
 import pytest
 from harness import wait_for
-from installed import apns, apple, at, credential, options  # noqa: F401: fixtures
+from installed import apns, at, credential, options  # noqa: F401: fixtures
 from phones import Held
 from shop import template_file
 

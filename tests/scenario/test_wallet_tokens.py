@@ -10,7 +10,7 @@ from certificates import openssl
 from checkers import node_environment
 from google import SCOPE, Google
 from harness import ROOT
-from installed import Setting, apns, apple, credential, options  # noqa: F401: fixtures
+from installed import Setting, apns, credential, options  # noqa: F401: fixtures
 from page import path_of_link
 from phones import names_of
 from shop import Shop
@@ -81,7 +81,7 @@ def test_the_provider_token(new_service, authority, apns, apple, options, checke
     expect_strict(checker, question, other)
 
 
-def test_the_assertion_and_the_link(new_service, tmp_path, apple, checker):  # noqa: F811
+def test_the_assertion_and_the_link(new_service, tmp_path, apple, checker):
     key = apple.key()
     public, other = public_of(key, tmp_path), public_of(apple.key(), tmp_path)
     google = Google(tmp_path, key)
