@@ -133,7 +133,7 @@ static bool is_entitled(const struct phone *phone, struct named *named, struct s
 	               token_read(&service->tokens, named->token, &account, &number);
 	bool is_token = wallet_auth_is(&service->serials, named->token, phone_auth_of(phone->authorization));
 	return phone->authorizations == 1 && named->has_account && is_pass && is_token &&
-	       !memcmp(account.b, named->account.b, sizeof account.b);
+	       account_same(account, named->account);
 }
 
 static enum err ask_registration(const struct phone *phone, struct named *named)

@@ -24,6 +24,16 @@ struct uuid {
 	uint8_t b[16];
 };
 
+static inline bool account_same(struct account_id a, struct account_id b)
+{
+	return !memcmp(a.b, b.b, sizeof a.b);
+}
+
+static inline bool uuid_same(struct uuid a, struct uuid b)
+{
+	return !memcmp(a.b, b.b, sizeof a.b);
+}
+
 void account_id_text(struct account_id id, char text[ACCOUNT_ID_TEXT]);
 bool account_id_read(struct span text, struct account_id *id);
 

@@ -100,7 +100,7 @@ static enum err audit_account_row(struct auditor *auditor, bool *there)
 /* The nil account has no row: the operator's credentials for wallets are in its name. */
 static bool is_operator(const struct auditor *auditor)
 {
-	return !memcmp(auditor->account.b, wallet_operator.b, sizeof auditor->account.b);
+	return account_same(auditor->account, wallet_operator);
 }
 
 /* Rows without an account. */

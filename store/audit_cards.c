@@ -21,7 +21,7 @@ static enum err judge_code(struct auditor *auditor, const struct card *card, con
 	struct card found;
 	enum err    err = card_code_row(auditor->reader, auditor->account, card->code, &found);
 	if (err && !audit_is_fault(err)) return err;
-	bool leads_here = !err && !memcmp(found.id.b, card->id.b, sizeof card->id.b);
+	bool leads_here = !err && uuid_same(found.id, card->id);
 	if (card->linked && !leads_here) audit_fault(auditor, TABLE_CARD, "%s is not found by its code", id);
 	if (!card->linked && leads_here)
 		audit_fault(auditor, TABLE_CARD_CODE, "a code leads to %s, which is unlinked", id);

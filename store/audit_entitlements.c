@@ -160,8 +160,7 @@ static enum err judge_taken(struct auditor *auditor, const struct taken *taken)
 
 static bool is_of(const struct taken *taken, const struct redemption *row)
 {
-	return taken->begun && taken->pass == row->pass &&
-	       !memcmp(taken->entitlement.b, row->entitlement.b, sizeof row->entitlement.b);
+	return taken->begun && taken->pass == row->pass && uuid_same(taken->entitlement, row->entitlement);
 }
 
 static enum err take(struct auditor *auditor, const struct audit_whole *found)

@@ -119,8 +119,7 @@ static enum err judge_state(struct auditor *auditor, uint32_t number, struct spa
 
 static void judge_written(struct auditor *auditor, uint32_t number, const struct notification *row)
 {
-	static const struct uuid none = {{0}};
-	bool                     has_audience = memcmp(row->audience.b, none.b, sizeof none.b) != 0;
+	bool has_audience = !uuid_same(row->audience, (struct uuid){0});
 	if (row->created.v < 0)
 		audit_fault(auditor, TABLE_NOTIFICATION, "number %u was created at an impossible time",
 		            number);

@@ -10,11 +10,6 @@
 
 enum { FAMILY_REST = 4, VERSION_REST = 8 };
 
-static bool same_id(struct uuid a, struct uuid b)
-{
-	return !memcmp(a.b, b.b, sizeof a.b);
-}
-
 /* Rewards ------------------------------------------------------------------------------------------------- */
 
 /* Not by reward_by_slug(), which would move the cursor over the rewards. */
@@ -37,7 +32,7 @@ static enum err judge_newest(struct auditor *auditor, const struct reward *row)
 	if (err)
 		audit_fault(auditor, TABLE_REWARD, "reward %u has no version %u that can be read",
 		            row->family, row->version);
-	else if (!same_id(newest.family_id, row->family_id) || !span_equal(newest.slug, row->slug) ||
+	else if (!uuid_same(newest.family_id, row->family_id) || !span_equal(newest.slug, row->slug) ||
 	         newest.created.v != row->created.v || newest.made.v > row->updated.v)
 		audit_fault(auditor, TABLE_REWARD, "reward %u is not what its newest version says",
 		            row->family);
@@ -127,7 +122,7 @@ static void judge_version(struct auditor *auditor, struct family *family, const 
 		family->id = row->family_id;
 		family->created = family->made = row->created;
 	}
-	if (!same_id(family->id, row->family_id) || family->created.v != row->created.v)
+	if (!uuid_same(family->id, row->family_id) || family->created.v != row->created.v)
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u is of another", row->family,
 		            row->version);
 	if (row->created.v < 0 || row->made.v < family->made.v)

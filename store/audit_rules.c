@@ -21,8 +21,8 @@ static bool is_lost(const struct auditor *auditor, struct span template_id)
 	struct account_id owner;
 	uint32_t          number;
 	if (!template_id.size) return false;
-	return !template_id_read(template_id, &owner, &number) ||
-	       memcmp(owner.b, auditor->account.b, sizeof owner.b) || !audit_has_template(auditor, number);
+	return !template_id_read(template_id, &owner, &number) || !account_same(owner, auditor->account) ||
+	       !audit_has_template(auditor, number);
 }
 
 static void judge_rule(struct auditor *auditor, const struct rule *rule, const char *id, struct sums *sums)

@@ -228,11 +228,10 @@ static struct row_key key_after(struct account_id account, uint32_t pass, uint32
 static enum err open_next(struct view *view, struct account_id account, wall_us now,
                           const struct row_key *begin, struct entitlement_open *row)
 {
-	static const struct uuid none;
-	struct row_key           key = key_open(account, row);
-	bool                     is_first = !memcmp(row->id.b, none.b, sizeof none.b);
-	struct view_row          found;
-	size_t                   skip = sizeof account;
+	struct row_key  key = key_open(account, row);
+	bool            is_first = uuid_same(row->id, (struct uuid){0});
+	struct view_row found;
+	size_t          skip = sizeof account;
 	if (is_first) key = key_after(account, row->pass, row->family, now);
 	key.bytes[key.size++] = 0; /* the smallest key after its own */
 	for (;;) {

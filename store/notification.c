@@ -314,7 +314,7 @@ enum err notification_find(struct view *view, struct account_id account, struct 
 	struct notification row;
 	enum err            err = notification_since(view, account, uuid_time(id), number);
 	while (!err && !(err = notification_get(view, account, *number, &row))) {
-		if (!memcmp(row.id.b, id.b, sizeof id.b)) return OK;
+		if (uuid_same(row.id, id)) return OK;
 		if (row.created.v != uuid_time(id).v) return ERR_NOT_FOUND;
 		++*number;
 	}

@@ -151,7 +151,7 @@ enum err scan_row_find(struct view *view, struct account_id account, struct uuid
 	for (; *number < tally.made; ++*number) {
 		if ((err = scan_row_get(view, account, *number, row)))
 			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		if (!memcmp(row->id.b, id.b, sizeof id.b)) return OK;
+		if (uuid_same(row->id, id)) return OK;
 		if (uuid_time(row->id).v != uuid_time(id).v) break;
 	}
 	return ERR_NOT_FOUND;

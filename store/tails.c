@@ -126,7 +126,7 @@ static enum err last_of_tables(struct view *view, struct account_id account, uin
 	struct account_id of;
 	uint64_t          last;
 	if ((err = row_checked(TABLE_LEDGER, found, stored, &value))) return err;
-	if (split_key(found, &of, &last) && !memcmp(of.b, account.b, sizeof of.b)) *seq = last;
+	if (split_key(found, &of, &last) && account_same(of, account)) *seq = last;
 	return OK;
 }
 

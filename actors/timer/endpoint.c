@@ -47,7 +47,7 @@ struct endpoint *endpoint_of(struct egress *egress, struct account_id owner, con
 	struct host     *host;
 
 	LIST_FOREACH(endpoint, bucket, in_bucket)
-	if (!memcmp(&endpoint->owner, &owner, sizeof owner) && !strcmp(endpoint->host->origin, url->origin))
+	if (account_same(endpoint->owner, owner) && !strcmp(endpoint->host->origin, url->origin))
 		return endpoint;
 	if (!(host = host_of(egress, url))) return NULL;
 	if (!(endpoint = calloc(1, sizeof *endpoint))) {

@@ -117,18 +117,13 @@ static enum err begin_call(struct fetch *fetch, enum message message, msgpack_pa
 	return rpc_begin(fetch->of->rpc, &call, &fetch->asked, packer);
 }
 
-static bool is_of(const struct fetch *fetch, const struct account_id *account)
-{
-	return !memcmp(fetch->account.b, account->b, sizeof account->b);
-}
-
 /* When the account's next part may be sent. */
 static mono_us next_part_at(const struct fetching *fetching, const struct account_id *account)
 {
 	mono_us at = {1};
 	for (unsigned i = 0; i < fetching->handed_count; i++) {
 		const struct fetch *fetch = fetching->handed[i];
-		if (is_of(fetch, account) && fetch->next.v > at.v) at = fetch->next;
+		if (account_same(fetch->account, *account) && fetch->next.v > at.v) at = fetch->next;
 	}
 	return at;
 }
@@ -205,7 +200,7 @@ static unsigned count_handed(const struct fetching *fetching, const struct accou
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < fetching->handed_count; i++)
-		count += is_of(fetching->handed[i], account);
+		count += account_same(fetching->handed[i]->account, *account);
 	return count;
 }
 

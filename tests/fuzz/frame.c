@@ -42,7 +42,7 @@ static void check_call(const msgpack_object *item)
 	must(call.id == again.id && call.message == again.message && call.deadline.v == again.deadline.v);
 	must(call.has_account == again.has_account && call.has_key_hash == again.has_key_hash);
 	must(span_equal(call.request_id, again.request_id));
-	must(!memcmp(&call.account, &again.account, sizeof call.account));
+	must(account_same(call.account, again.account));
 	must(!memcmp(call.key_hash, again.key_hash, sizeof call.key_hash));
 	for (unsigned i = 0; i < count; i++)
 		must(same_object(&call.args[i], &again.args[i]));

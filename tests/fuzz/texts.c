@@ -153,7 +153,7 @@ static void check_uuid(struct span text)
 	char        printed[UUID_TEXT];
 	if (!uuid_read(text, &id)) return;
 	uuid_text(id, printed);
-	must(uuid_read(span_str(printed), &again) && !memcmp(&id, &again, sizeof id));
+	must(uuid_read(span_str(printed), &again) && uuid_same(id, again));
 }
 
 /* Both readers of an id agree whether it is UTF-8. */

@@ -188,7 +188,7 @@ static struct scan_row scan_of(uint32_t number)
 static void expect_scan(const struct scan_row *scan, uint32_t number)
 {
 	struct scan_row want = scan_of(number);
-	if (memcmp(scan->id.b, want.id.b, sizeof want.id) || scan->pass != want.pass)
+	if (!uuid_same(scan->id, want.id) || scan->pass != want.pass)
 		wrong("the pass of a scan", scan->pass, want.pass);
 }
 

@@ -150,8 +150,8 @@ static void same_webhooks(const struct account_webhooks *got, const struct accou
 	cr_assert(got->count == want->count && got->stored->count == want->stored->count);
 	for (unsigned i = 0; i < want->count; i++) {
 		const struct account_webhook *a = got->of[i], *b = want->of[i];
-		cr_assert(!memcmp(a->id.b, b->id.b, sizeof a->id) && a->generation == b->generation &&
-		          a->kinds == b->kinds && span_equal(a->url, b->url));
+		cr_assert(uuid_same(a->id, b->id) && a->generation == b->generation && a->kinds == b->kinds &&
+		          span_equal(a->url, b->url));
 	}
 	cr_assert(!memcmp(got->stored->of, want->stored->of, got->stored->count * sizeof(struct uuid)));
 }
@@ -175,7 +175,7 @@ static void same_rules(const struct account_rules *got, const struct account_rul
 	for (unsigned i = 0; i < want->count; i++) {
 		struct account_rule *a = got->of[i], *b = want->of[i];
 		cr_assert(!account_rule_read(a) && !account_rule_read(b));
-		cr_assert(!memcmp(a->id.b, b->id.b, sizeof a->id) && span_equal(a->text, b->text));
+		cr_assert(uuid_same(a->id, b->id) && span_equal(a->text, b->text));
 		cr_assert(a->active == b->rule.active && a->event == b->rule.event, "its head");
 		cr_assert_eq(a->rule.actions[0].amount, b->rule.actions[0].amount);
 	}

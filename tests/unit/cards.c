@@ -27,7 +27,7 @@ static void store(struct account_id of, struct card card)
 
 static bool is(const struct card *got, const struct card *want)
 {
-	return !memcmp(&got->id, &want->id, sizeof got->id) && got->pass_number == want->pass_number &&
+	return uuid_same(got->id, want->id) && got->pass_number == want->pass_number &&
 	       got->linked == want->linked && got->created.v == want->created.v &&
 	       span_equal(got->code, want->code);
 }

@@ -42,8 +42,8 @@ static void put(const struct delivery *row)
 
 static bool same(const struct delivery *a, const struct delivery *b)
 {
-	return !memcmp(a->account.b, b->account.b, 10) && !memcmp(a->subscription.b, b->subscription.b, 16) &&
-	       !memcmp(a->event.b, b->event.b, 16) && a->zone == b->zone && a->due.v == b->due.v &&
+	return account_same(a->account, b->account) && uuid_same(a->subscription, b->subscription) &&
+	       uuid_same(a->event, b->event) && a->zone == b->zone && a->due.v == b->due.v &&
 	       a->kind == b->kind && a->attempts == b->attempts && a->error == b->error &&
 	       a->status == b->status && a->generation == b->generation && a->subject == b->subject &&
 	       a->fact.v == b->fact.v && a->token == b->token && a->instance == b->instance;
@@ -309,9 +309,9 @@ Test(delivery, leases_and_reports_read_as_they_were_written)
 	cr_expect(got.what == report.what && got.error == report.error && got.status == report.status &&
 	          got.latency_ms == report.latency_ms && got.detail == report.detail &&
 	          got.lease.token == report.lease.token && got.lease.due.v == report.lease.due.v);
-	cr_expect(!memcmp(got.lease.event.b, report.lease.event.b, 16) &&
-	          !memcmp(got.lease.subscription.b, report.lease.subscription.b, 16) &&
-	          !memcmp(got.lease.account.b, report.lease.account.b, 10));
+	cr_expect(uuid_same(got.lease.event, report.lease.event) &&
+	          uuid_same(got.lease.subscription, report.lease.subscription) &&
+	          account_same(got.lease.account, report.lease.account));
 	for (unsigned byte = 0; byte < 256; byte++) {
 		bytes[LEASE_BYTES] = (uint8_t)byte;
 		cr_expect_eq(attempt_report_read(bytes, &got), byte <= ATTEMPT_VOID);

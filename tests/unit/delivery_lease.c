@@ -34,7 +34,7 @@ Test(delivery_lease, counts_an_attempt_before_it_can_be_made)
 	struct delivery row = only_row();
 	cr_expect(row.zone == ZONE_LEASED && row.attempts == 1 && row.instance == instance);
 	cr_expect(row.token == leases[0].token && row.due.v == leases[0].due.v && row.fact.v == now.v);
-	cr_expect(!memcmp(row.event.b, leases[0].event.b, sizeof row.event.b));
+	cr_expect(uuid_same(row.event, leases[0].event));
 	cr_expect_eq(lease_some(24), ERR_PARKED);
 	cr_expect_eq(queue_leases(&queue), 1);
 }

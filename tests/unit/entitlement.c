@@ -44,8 +44,7 @@ static bool same(const struct entitlement *a, const struct entitlement *b)
 	uint8_t one[ENTITLEMENT_BYTES], two[ENTITLEMENT_BYTES];
 	entitlement_write(a, one);
 	entitlement_write(b, two);
-	return a->pass == b->pass && !memcmp(a->id.b, b->id.b, sizeof a->id.b) &&
-	       !memcmp(one, two, sizeof one);
+	return a->pass == b->pass && uuid_same(a->id, b->id) && !memcmp(one, two, sizeof one);
 }
 
 static struct reward_tally tally(void)

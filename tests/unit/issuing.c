@@ -87,6 +87,6 @@ Test(issuing, key_is_read_back)
 	struct account_id id;
 	uint32_t          number;
 	cr_assert(issuing_key_read(key_span(&key), &id, &number));
-	cr_expect(!memcmp(id.b, account.b, sizeof id.b) && number == 0x01020304);
+	cr_expect(account_same(id, account) && number == 0x01020304);
 	cr_expect_not(issuing_key_read(span_of(key.bytes, key.size - 1), &id, &number));
 }

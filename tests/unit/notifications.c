@@ -45,8 +45,7 @@ Test(notifications, read_as_they_were_created)
 	cr_assert_eq(notification_get(s.view, account, 1, &got), OK, "seen before it is saved");
 	scratch_save(&s);
 	cr_assert_eq(notification_get(s.view, account, 1, &got), OK);
-	cr_expect(!memcmp(&got.id, &row.id, 16) && got.to_audience &&
-	          !memcmp(&got.audience, &row.audience, 16));
+	cr_expect(uuid_same(got.id, row.id) && got.to_audience && uuid_same(got.audience, row.audience));
 	cr_expect(got.pass_number == 0 && got.created.v == 7 && span_equal(got.message, row.message));
 	cr_assert_eq(notification_state_get(s.view, account, 1, &state), OK);
 	cr_expect(state.status == NOTIFICATION_SCHEDULED && state.scheduled.v == -12 && state.sent.v == 0);

@@ -70,7 +70,7 @@ static struct reward_version some_terms(void)
 
 static void expect_same_terms(const struct reward_version *a, const struct reward_version *b)
 {
-	cr_expect(!memcmp(a->id.b, b->id.b, 16) && !memcmp(a->family_id.b, b->family_id.b, 16));
+	cr_expect(uuid_same(a->id, b->id) && uuid_same(a->family_id, b->family_id));
 	cr_expect(a->family == b->family && a->version == b->version && a->status == b->status);
 	cr_expect(a->kind == b->kind && a->repeat_assignment == b->repeat_assignment);
 	cr_expect(a->redemption_allowance == b->redemption_allowance &&

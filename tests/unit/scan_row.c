@@ -51,7 +51,7 @@ static struct scan_row some(uint32_t number)
 
 static bool same(const struct scan_row *a, const struct scan_row *b)
 {
-	return !memcmp(a->id.b, b->id.b, sizeof a->id) && a->pass == b->pass && a->reader == b->reader &&
+	return uuid_same(a->id, b->id) && a->pass == b->pass && a->reader == b->reader &&
 	       a->verdict == b->verdict && a->deleted == b->deleted;
 }
 

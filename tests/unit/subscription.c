@@ -51,7 +51,7 @@ static struct subscription some(uint8_t tag)
 
 static void expect_same(const struct subscription *a, const struct subscription *b)
 {
-	cr_expect(!memcmp(a->id.b, b->id.b, sizeof a->id.b) && a->active == b->active);
+	cr_expect(uuid_same(a->id, b->id) && a->active == b->active);
 	cr_expect(a->generation == b->generation && a->created.v == b->created.v &&
 	          a->updated.v == b->updated.v);
 	cr_expect(!memcmp(a->secret, b->secret, sizeof a->secret) && span_equal(a->url, b->url));
@@ -182,7 +182,7 @@ Test(subscription, a_secret_opens_only_for_its_row_and_account)
 	cr_assert_eq(subscription_draw(&request, &other), OK);
 	cr_assert_eq(subscription_secret(&request, &row, secret), OK);
 	cr_assert_eq(subscription_secret(&request, &other, again), OK);
-	cr_expect(memcmp(secret, again, sizeof secret) && memcmp(row.id.b, other.id.b, sizeof row.id.b));
+	cr_expect(memcmp(secret, again, sizeof secret) && !uuid_same(row.id, other.id));
 	memcpy(other.secret, row.secret, sizeof row.secret);
 	cr_expect_eq(subscription_secret(&request, &other, again), ERR_SEALED);
 	request.account = &before;

@@ -21,7 +21,7 @@ Test(token, names_the_pass_it_was_made_for)
 		token_make(&key, account, number, again);
 		cr_assert(!memcmp(token, again, 16));
 		cr_assert(token_read(&key, token, &got, &read));
-		cr_assert(!memcmp(got.b, account.b, 10) && read == number);
+		cr_assert(account_same(got, account) && read == number);
 	}
 }
 
@@ -120,7 +120,7 @@ Test(token, made_before_a_restore_is_read_after_it)
 	for (unsigned i = 0; i < 3; i++) {
 		token_make(makers[i], account, 5, token);
 		cr_expect(token_read(&restored, token, &got, &number), "%u", i);
-		cr_expect(number == 5 && !memcmp(got.b, account.b, sizeof account.b), "%u", i);
+		cr_expect(number == 5 && account_same(got, account), "%u", i);
 		memcpy(seen[i], token, sizeof token);
 		for (unsigned before = 0; before < i; before++)
 			cr_expect(memcmp(token, seen[before], sizeof token),
@@ -147,7 +147,7 @@ Test(token, is_never_taken_for_an_older_lineage_s)
 		cr_expect(memcmp(token, plain, sizeof token));
 		cr_expect_not(token_read(&older, token, &got, &read));
 		cr_expect(token_read(&restored, token, &got, &read));
-		cr_expect(read == number && !memcmp(got.b, account.b, sizeof account.b));
+		cr_expect(read == number && account_same(got, account));
 	}
 	cr_expect_eq(met, 8);
 }

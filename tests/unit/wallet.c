@@ -37,7 +37,7 @@ static void expect_now(struct account_id of, const char *name, bool operators)
 	if (!name) return;
 	cr_expect(span_is(row.name, name), "%.*s, not %s", (int)row.name.size, (const char *)row.name.at,
 	          name);
-	cr_expect_eq(!memcmp(row.account.b, wallet_operator.b, sizeof row.account.b), operators);
+	cr_expect_eq(account_same(row.account, wallet_operator), operators);
 }
 
 Test(wallet, its_own_come_before_the_operators)

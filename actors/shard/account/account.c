@@ -187,8 +187,7 @@ enum err account_at(struct view *view, const struct lent *lent, struct account_i
 {
 	struct account *found = NULL;
 	for (unsigned i = 0; lent && i < lent->count && !found; i++)
-		if (!memcmp(lent->of[i]->id.b, id.b, sizeof id.b))
-			found = version_at(lent->of[i], view_txn(view));
+		if (account_same(lent->of[i]->id, id)) found = version_at(lent->of[i], view_txn(view));
 	if (!found) return account_load(view, id, out);
 	*out = account_share(found);
 	return OK;

@@ -24,7 +24,7 @@ static struct account_entry **slot_of(struct account_cache *cache, struct accoun
 static struct account_entry **find(struct account_cache *cache, struct account_id id)
 {
 	struct account_entry **at = slot_of(cache, id);
-	while (*at && memcmp((*at)->now->id.b, id.b, sizeof id.b))
+	while (*at && !account_same((*at)->now->id, id))
 		at = &(*at)->next;
 	return at;
 }

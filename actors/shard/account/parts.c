@@ -144,7 +144,7 @@ enum err account_keys_change(const struct account_keys *before, struct uuid id, 
 	struct account_keys *keys = keys_new();
 	if (!keys) return ERR_NO_MEMORY;
 	for (unsigned i = 0; i < before->count; i++)
-		if (memcmp(before->of[i].id.b, id.b, sizeof id.b)) keys->of[keys->count++] = before->of[i];
+		if (!uuid_same(before->of[i].id, id)) keys->of[keys->count++] = before->of[i];
 	if (row && !row->revoked.v) add_key(keys, row);
 	if (keys->has_more) account_keys_free(&keys);
 	*out = keys;
@@ -447,7 +447,7 @@ static struct account_ids *change_ids(struct account_ids *before, struct uuid id
 	unsigned at = 0;
 	while (at < before->count && memcmp(before->of[at].b, id.b, sizeof id.b) < 0)
 		at++;
-	bool was_there = at < before->count && !memcmp(before->of[at].b, id.b, sizeof id.b);
+	bool was_there = at < before->count && uuid_same(before->of[at], id);
 	if (was_there == is_there) return account_ids_share(before);
 	struct account_ids *ids = ids_new(before->count + is_there);
 	if (!ids) return NULL;
@@ -467,7 +467,7 @@ enum err account_webhooks_change(const struct account_webhooks *before, struct u
 	struct account_webhooks *webhooks = webhooks_new();
 	if (!webhooks) return ERR_NO_MEMORY;
 	for (unsigned i = 0; i < before->count; i++)
-		if (memcmp(before->of[i]->id.b, id.b, sizeof id.b))
+		if (!uuid_same(before->of[i]->id, id))
 			webhooks->of[webhooks->count++] = account_webhook_share(before->of[i]);
 	enum err err = row ? add_webhook(webhooks, row) : OK;
 	if (!err && !(webhooks->stored = change_ids(before->stored, id, row != NULL))) err = ERR_NO_MEMORY;

@@ -103,7 +103,7 @@ enum err account_rules_change(const struct account_rules *before, struct uuid id
 	struct account_rules *rules = rules_new();
 	enum err              err = rules ? OK : ERR_NO_MEMORY;
 	for (unsigned i = 0; !err && i < before->count; i++)
-		if (memcmp(before->of[i]->id.b, id.b, sizeof id.b))
+		if (!uuid_same(before->of[i]->id, id))
 			rules->of[rules->count++] = account_rule_share(before->of[i]);
 	if (!err && row) err = place(rules, row);
 	if (err)

@@ -25,7 +25,7 @@ enum err membership_of(struct request *request, struct memberships *memberships,
                        struct membership *membership)
 {
 	for (unsigned i = 0; i < memberships->count; i++)
-		if (!memcmp(memberships->kept[i].audience.b, audience.b, sizeof audience.b)) {
+		if (uuid_same(memberships->kept[i].audience, audience)) {
 			*membership = memberships->kept[i];
 			return OK;
 		}

@@ -23,8 +23,7 @@ static void note_lane(struct backlog *backlog, const struct backlog_lane *lane)
 
 static bool is_of(const struct backlog_lane *lane, const struct delivery *row)
 {
-	return !memcmp(lane->subscription.b, row->subscription.b, sizeof row->subscription.b) &&
-	       !memcmp(lane->account.b, row->account.b, sizeof row->account.b);
+	return uuid_same(lane->subscription, row->subscription) && account_same(lane->account, row->account);
 }
 
 /* The generation whose rows the lane's subscription still wants; 0: none. Rows of other generations are discarded when due and

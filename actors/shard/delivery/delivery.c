@@ -16,8 +16,7 @@ static bool has_subscription(const struct account *account, const struct deliver
 {
 	for (unsigned i = 0; i < account->webhooks->count; i++) {
 		const struct account_webhook *webhook = account->webhooks->of[i];
-		if (!memcmp(webhook->id.b, row->subscription.b, sizeof row->subscription.b))
-			return webhook->generation == row->generation;
+		if (uuid_same(webhook->id, row->subscription)) return webhook->generation == row->generation;
 	}
 	return false;
 }
@@ -57,7 +56,7 @@ void delivery_pack_last(msgpack_packer *pk, size_t map, unsigned status, unsigne
 static struct ends_of *ends_of(struct ends *ends, struct account_id account)
 {
 	for (unsigned i = 0; i < ends->count; i++)
-		if (!memcmp(ends->of[i].account.b, account.b, sizeof account.b)) return &ends->of[i];
+		if (account_same(ends->of[i].account, account)) return &ends->of[i];
 	return NULL;
 }
 

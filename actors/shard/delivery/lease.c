@@ -60,8 +60,8 @@ static enum err take_back(struct request *request, unsigned count, struct plan *
 
 static bool is_of(const struct delivery *row, const struct lane *lane)
 {
-	return row->zone == ZONE_WAITING && !memcmp(row->account.b, lane->account.b, sizeof row->account.b) &&
-	       !memcmp(row->subscription.b, lane->subscription.b, sizeof row->subscription.b);
+	return row->zone == ZONE_WAITING && account_same(row->account, lane->account) &&
+	       uuid_same(row->subscription, lane->subscription);
 }
 
 static enum err take_line(struct request *request, const struct lane *lane, unsigned room, unsigned count,

@@ -16,8 +16,7 @@ struct listing {
 static void list_row(struct listing *listing, const struct delivery *row, enum delivery_outcome outcome)
 {
 	char event[4 + UUID_TEXT] = "evt_";
-	if (listing->has_only && memcmp(row->subscription.b, listing->only.b, sizeof row->subscription.b))
-		return;
+	if (listing->has_only && !uuid_same(row->subscription, listing->only)) return;
 	listing->count++;
 	uuid_text(row->event, event + 4);
 	msgpack_packer packer = buffer_packer(list_item(&listing->list)), *pk = &packer;
@@ -37,8 +36,7 @@ static enum err list_pending(struct listing *listing)
 	struct delivery row = {.account = request->account->id};
 	bool            wanted;
 	enum err        err = delivery_from(request->view, &row);
-	while (!err && !listing->list.err &&
-	       !memcmp(row.account.b, request->account->id.b, sizeof row.account.b)) {
+	while (!err && !listing->list.err && account_same(row.account, request->account->id)) {
 		if ((err = delivery_is_wanted(request->view, request->account, &row, &wanted))) return err;
 		list_row(listing, &row, wanted ? DELIVERY_PENDING : DELIVERY_DISCARDED);
 		err = delivery_next(request->view, &row);

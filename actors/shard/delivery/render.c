@@ -107,7 +107,7 @@ out:
 /* The account of the current lease. Consecutive leases often have the same one. */
 static enum err enter_account(struct request *request, struct account_id id)
 {
-	if (request->account && !memcmp(request->account->id.b, id.b, sizeof id.b)) return OK;
+	if (request->account && account_same(request->account->id, id)) return OK;
 	account_free(&request->account);
 	enum err err = account_at(request->view, request->lent, id, &request->account);
 	return err == ERR_NOT_FOUND ? OK : err;

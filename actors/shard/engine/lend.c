@@ -21,7 +21,7 @@ void lend_accounts(struct account_cache *accounts, struct view *view, const stru
 	for (size_t at = 0; at + LEASE_BYTES <= leases.size; at += LEASE_BYTES) {
 		struct lease lease;
 		lease_read(leases.at + at, &lease);
-		if (memcmp(last.b, lease.account.b, sizeof last.b)) lend(accounts, view, lease.account, lent);
+		if (!account_same(last, lease.account)) lend(accounts, view, lease.account, lent);
 		last = lease.account;
 	}
 }

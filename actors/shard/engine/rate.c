@@ -39,7 +39,7 @@ static struct rate_bucket *find(struct rates *rates, struct account_id account)
 {
 	struct rate_bucket *bucket;
 	LIST_FOREACH(bucket, slot_of(rates, account), in_slot)
-	if (!memcmp(bucket->account.b, account.b, sizeof account.b)) return bucket;
+	if (account_same(bucket->account, account)) return bucket;
 	return NULL;
 }
 

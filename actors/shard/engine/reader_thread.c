@@ -153,8 +153,7 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 bool job_is_of(const struct job *job, const struct call *call)
 {
 	const struct call *own = &job->kept.call;
-	return own->has_account && call->has_account &&
-	       !memcmp(own->account.b, call->account.b, sizeof call->account.b);
+	return own->has_account && call->has_account && account_same(own->account, call->account);
 }
 
 static bool is_served(const struct readers *readers, const struct job *job)

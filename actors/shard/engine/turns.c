@@ -4,14 +4,9 @@
 
 #include <stdlib.h>
 
-static bool same(struct account_id a, struct account_id b)
-{
-	return !memcmp(a.b, b.b, sizeof a.b);
-}
-
 void turns_heard(struct turns *turns, struct account_id account, mono_us now)
 {
-	if (!same(turns->heard[0].account, account)) {
+	if (!account_same(turns->heard[0].account, account)) {
 		turns->heard[1] = turns->heard[0];
 		turns->heard[0].account = account;
 	}
@@ -20,7 +15,7 @@ void turns_heard(struct turns *turns, struct account_id account, mono_us now)
 
 static bool is_alone(const struct turns *turns, struct account_id account, mono_us now)
 {
-	const struct heard *other = &turns->heard[same(turns->heard[0].account, account)];
+	const struct heard *other = &turns->heard[account_same(turns->heard[0].account, account)];
 	return now.v - other->at.v > TURN_OTHERS_US;
 }
 
@@ -29,7 +24,7 @@ static bool is_alone(const struct turns *turns, struct account_id account, mono_
 static struct debtor *find(struct turns *turns, struct account_id account)
 {
 	for (unsigned i = 0; i < turns->debtor_count; i++)
-		if (same(turns->debtors[i].account, account)) return &turns->debtors[i];
+		if (account_same(turns->debtors[i].account, account)) return &turns->debtors[i];
 	return NULL;
 }
 

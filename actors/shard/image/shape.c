@@ -33,11 +33,11 @@ static enum err next_of(struct request *request, struct span after, struct shape
 	enum err err = next_account(view, &before, due);
 	if (err || due->is_walk) return err;
 	place = place_of(request, due->account);
-	if (memcmp(&place->account, &due->account, sizeof place->account)) return OK;
+	if (!account_same(place->account, due->account)) return OK;
 	before.account = due->account;
 	memcpy(before.hash, place->hash, sizeof before.hash);
 	err = shape_due_after(view, &before, &further);
-	if (!err && !memcmp(&further.account, &due->account, sizeof due->account)) *due = further;
+	if (!err && account_same(further.account, due->account)) *due = further;
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 

@@ -15,7 +15,7 @@ static struct issuing_account *find_account(struct issuance *issuance, struct ac
 	struct issuing_account *account;
 	LIST_FOREACH(account, &issuance->accounts[issuing_mark(id) % ISSUING_ACCOUNT_BUCKETS], in_bucket)
 	{
-		if (!memcmp(account->id.b, id.b, sizeof id.b)) return account;
+		if (account_same(account->id, id)) return account;
 	}
 	return NULL;
 }

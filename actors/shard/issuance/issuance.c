@@ -25,8 +25,7 @@ struct creating *issuance_find(struct issuance *issuance, enum creating_kind kin
 	struct creating *pass;
 	LIST_FOREACH(pass, pass_bucket(issuance, id, number), in_bucket)
 	{
-		if (pass->number == number && pass->kind == kind &&
-		    !memcmp(pass->account->id.b, id.b, sizeof id.b))
+		if (pass->number == number && pass->kind == kind && account_same(pass->account->id, id))
 			return pass;
 	}
 	return NULL;

@@ -41,7 +41,7 @@ enum err on_KEY_REVOKE(struct request *request, struct outcome *outcome)
 	do {
 		if (err || (err = key_row_next(request->view, request->account->id, &key)))
 			return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
-	} while (memcmp(key.id.b, id.b, sizeof id.b));
+	} while (!uuid_same(key.id, id));
 	if (!key.revoked.v) {
 		key.revoked = request->now;
 		err = key_row_put(request->view, request->account->id, &key);

@@ -86,8 +86,8 @@ static struct list_kept *find(struct list_cache *cache, enum table table, struct
 	unsigned          i = 0;
 	if (!cache) return NULL;
 	pthread_mutex_lock(&cache->mutex);
-	while (i < cache->count && (cache->items[i]->table != table ||
-	                            memcmp(cache->items[i]->account.b, account.b, sizeof account.b) != 0))
+	while (i < cache->count &&
+	       (cache->items[i]->table != table || !account_same(cache->items[i]->account, account)))
 		i++;
 	if (i < cache->count) {
 		found = cache->items[i];

@@ -44,8 +44,7 @@ static enum err take_account(struct request *request, const struct due_account *
 	struct notification_due due = {.account = account->id, .at = {INT64_MIN}};
 	enum err                err = notification_due_from(request->view, &due);
 	for (unsigned i = 0; !err; i++) {
-		bool is_due = !memcmp(due.account.b, account->id.b, sizeof due.account.b) &&
-		              due.at.v <= request->now.v;
+		bool is_due = account_same(due.account, account->id) && due.at.v <= request->now.v;
 		if (!is_due) return OK;
 		if (i == room || is_full(plan, WRITES_OF_ACCOUNT + WRITES_OF_ONE)) {
 			plan->more = true;

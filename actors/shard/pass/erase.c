@@ -116,8 +116,7 @@ static enum err go_on(struct request *request, bool *more)
 {
 	struct cleanup row = {.account = request->account->id, .kind = CLEANUP_PASS};
 	enum err       err = cleanup_from(request->view, &row);
-	*more = !err && row.kind == CLEANUP_PASS &&
-	        !memcmp(row.account.b, request->account->id.b, sizeof row.account.b);
+	*more = !err && row.kind == CLEANUP_PASS && account_same(row.account, request->account->id);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	return *more ? cleanup_step(request, &row) : OK;
 }

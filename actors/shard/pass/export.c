@@ -213,12 +213,11 @@ static enum err put_notifications(struct export *page)
 /* The newest first. rest: the uuid of the last. */
 static enum err put_cards(struct export *page)
 {
-	static const struct uuid none = {{0}};
-	struct view             *view = page->request->view;
-	struct card              card = {.pass_number = page->pass.number};
-	enum err                 err;
+	struct view *view = page->request->view;
+	struct card  card = {.pass_number = page->pass.number};
+	enum err     err;
 	memcpy(card.id.b, page->rest, sizeof card.id);
-	if (!memcmp(card.id.b, none.b, sizeof none))
+	if (uuid_same(card.id, (struct uuid){0}))
 		err = card_newest(view, page->pass.account, page->pass.number, &card);
 	else
 		err = card_before(view, page->pass.account, &card);

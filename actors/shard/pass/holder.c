@@ -8,7 +8,7 @@ enum err pass_of_token_bytes(struct request *request, const uint8_t token[TOKEN_
 	struct account_id account;
 	uint32_t          number;
 	if (!token_read(&request->facts->tokens, token, &account, &number)) return ERR_RESOURCE_NOT_FOUND;
-	if (memcmp(account.b, request->account->id.b, sizeof account.b)) return ERR_RESOURCE_NOT_FOUND;
+	if (!account_same(account, request->account->id)) return ERR_RESOURCE_NOT_FOUND;
 	enum err err = hot_get(request->view, account, number, pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 	if ((err = pass_body(request, pass, body))) return err;

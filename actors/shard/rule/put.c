@@ -60,7 +60,7 @@ static enum err check_room(const struct account_rules *rules, struct uuid id, co
 	unsigned others = 0, actions = rule->action_count;
 	for (unsigned i = 0; i < rules->count; i++) {
 		struct account_rule *other = rules->of[i];
-		if (!memcmp(other->id.b, id.b, sizeof id.b)) continue;
+		if (uuid_same(other->id, id)) continue;
 		others++;
 		if (!other->active || other->event != rule->event) continue;
 		enum err err = account_rule_read(other);
@@ -77,7 +77,7 @@ static enum err check_bytes(const struct account_rules *rules, struct uuid id, s
                             struct outcome *outcome)
 {
 	for (unsigned i = 0; i < rules->count; i++)
-		if (memcmp(rules->of[i]->id.b, id.b, sizeof id.b)) bytes += rules->of[i]->text.size;
+		if (!uuid_same(rules->of[i]->id, id)) bytes += rules->of[i]->text.size;
 	if (bytes <= RULES_BYTES_MAX) return OK;
 	return refuse(outcome, REASON_OF_ALL(RULES_LONG, .most = RULES_BYTES_MAX));
 }

@@ -11,7 +11,7 @@ static const struct rule_skips_row *find(const struct rule_skips *skips, struct 
 	for (uint32_t i = 0; i < RULES_SKIPPING_MAX; i++) {
 		const struct rule_skips_row *row = &skips->rows[(at + i) % RULES_SKIPPING_MAX];
 		bool is_free = !atomic_load_explicit(&row->count, memory_order_acquire);
-		if (is_free || !memcmp(row->rule.b, rule.b, sizeof rule.b)) return row;
+		if (is_free || uuid_same(row->rule, rule)) return row;
 	}
 	return NULL;
 }

@@ -81,7 +81,7 @@ enum err subscription_check_active(const struct account *account, struct outcome
 	enum err      err = url_normal(row->url, &normal);
 	for (unsigned i = 0; !err && i < account->webhooks->count; i++) {
 		const struct account_webhook *other = account->webhooks->of[i];
-		if (!memcmp(other->id.b, row->id.b, sizeof row->id.b)) continue;
+		if (uuid_same(other->id, row->id)) continue;
 		others++;
 		if (span_equal(other->url, buffer_span(&normal)))
 			err = ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL;

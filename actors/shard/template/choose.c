@@ -7,7 +7,7 @@ static enum err find(const struct request *request, struct span id, uint32_t *nu
 	const struct template *template;
 	const struct account *account = request->account;
 	if (!template_id_read(id, &owner, number)) return ERR_NOT_FOUND;
-	if (memcmp(owner.b, account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
+	if (!account_same(owner, account->id)) return ERR_UNAUTHORIZED;
 	if (*number < 1 || *number > account->templates->count) return ERR_NOT_FOUND;
 	return account_usable_template(account, request->view, *number, &template);
 }

@@ -32,8 +32,7 @@ static enum err is_ended_on_phone(struct request *request, uint32_t template, bo
 	unsigned       looked = 0;
 	enum err       err = cleanup_from(request->view, &row);
 	for (; !err && !*found; err = cleanup_next(request->view, &row)) {
-		if (row.kind != CLEANUP_REGISTRATIONS ||
-		    memcmp(row.account.b, request->account->id.b, sizeof row.account.b) != 0)
+		if (row.kind != CLEANUP_REGISTRATIONS || !account_same(row.account, request->account->id))
 			return OK;
 		*found = looked++ == LOOKED_MAX;
 		if (!*found && (err = is_on_phone(request, cleanup_number(&row), template, found)))

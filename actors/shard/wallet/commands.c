@@ -54,9 +54,7 @@ static enum err count_due(struct request *request, enum wallet_due_kind kind, ui
 	struct wallet_due row = {.account = request->account->id, .kind = kind};
 	enum err          err = wallet_due_from(request->view, &row);
 	for (*count = 0; !err; err = wallet_due_next(request->view, &row)) {
-		if (row.kind != kind ||
-		    memcmp(row.account.b, request->account->id.b, sizeof row.account.b) != 0)
-			return OK;
+		if (row.kind != kind || !account_same(row.account, request->account->id)) return OK;
 		++*count;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;

@@ -37,7 +37,7 @@ static void set_look_at(struct wallet_ends *ends)
 
 static bool is_of(const struct wallet_end *end, struct account_id account, enum wallet_kind kind)
 {
-	return end->kind == kind && !memcmp(end->account.b, account.b, sizeof account.b);
+	return end->kind == kind && account_same(end->account, account);
 }
 
 static enum err add(struct wallet_ends *ends, const struct wallet_end *end)
@@ -67,8 +67,8 @@ static enum err renew(struct wallet_ends *ends, struct view *view, struct wallet
                       const wall_us *now)
 {
 	struct wallet_credential row;
-	bool     is_default = !memcmp(entry.account.b, wallet_operator.b, sizeof entry.account.b);
-	enum err err = wallet_current_get(view, entry.account, entry.kind, &row);
+	bool                     is_default = account_same(entry.account, wallet_operator);
+	enum err                 err = wallet_current_get(view, entry.account, entry.kind, &row);
 	if (now) drop(ends, entry.account, entry.kind); /* at the start there is none yet */
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	entry.end = wallet_credential_end(&row);
@@ -98,7 +98,7 @@ static void drop_rest(struct wallet_ends *ends, const struct wallet_rest *gone)
 	for (size_t i = 0; i < ends->rest_count; i++) {
 		struct wallet_rest *rest = &ends->rests[i];
 		if (rest->kind != gone->kind || rest->number != gone->number ||
-		    memcmp(rest->account.b, gone->account.b, sizeof gone->account.b) != 0)
+		    !account_same(rest->account, gone->account))
 			continue;
 		*rest = ends->rests[--ends->rest_count];
 		return;

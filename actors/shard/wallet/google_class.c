@@ -24,7 +24,7 @@ static enum err is_served(struct request *request, bool *serves, bool *is_defaul
 	if (is_on && wallet_kinds_here(request) & WALLET_BIT(WALLET_GOOGLE))
 		err = wallet_credential_now(request->view, request->account->id, WALLET_GOOGLE, &row);
 	*serves = !err;
-	*is_default = !err && !memcmp(row.account.b, wallet_operator.b, sizeof row.account.b);
+	*is_default = !err && account_same(row.account, wallet_operator);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -72,7 +72,7 @@ enum err google_classes_first(struct request *request, struct account_id *first)
 enum err google_classes_due_from(struct request *request, struct account_id first)
 {
 	if (request->account) return google_classes_due(request);
-	bool has_any = memcmp(first.b, wallet_operator.b, sizeof first.b) != 0;
+	bool has_any = !account_same(first, wallet_operator);
 	return has_any ? put_walk(request, first, WALLET_CLASSES_OF_ALL) : OK;
 }
 

@@ -40,8 +40,7 @@ static unsigned index_of(struct google_batch *batch, const struct wallet_credent
 {
 	msgpack_packer pk = buffer_packer(&batch->credentials);
 	for (unsigned i = 0; i < batch->credential_count; i++)
-		if (batch->numbers[i] == row->number &&
-		    !memcmp(batch->owners[i].b, row->account.b, sizeof row->account.b))
+		if (batch->numbers[i] == row->number && account_same(batch->owners[i], row->account))
 			return i;
 	msgpack_pack_array(&pk, GOOGLE_CREDENTIAL_ITEMS);
 	pack_bin(&pk, span_of(row->account.b, sizeof row->account.b));

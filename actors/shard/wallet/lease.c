@@ -81,8 +81,7 @@ static enum err credential_of(struct request *request, const struct account *acc
 	struct wallet_credential row;
 	for (unsigned i = 0; i < batch->named_count; i++) {
 		struct named *named = &batch->named[i];
-		if (named->number != number || memcmp(named->account.b, account->id.b, sizeof account->id.b))
-			continue;
+		if (named->number != number || !account_same(named->account, account->id)) continue;
 		*found = named;
 		return OK;
 	}

@@ -25,7 +25,7 @@ static enum err find_erased(struct request *request, const uint8_t token[TOKEN_B
 	uint32_t          number;
 	uint8_t           kept[TOKEN_BYTES];
 	if (!token_read(&request->facts->tokens, token, &account, &number)) return ERR_NOT_FOUND;
-	if (memcmp(account.b, request->account->id.b, sizeof account.b)) return ERR_NOT_FOUND;
+	if (!account_same(account, request->account->id)) return ERR_NOT_FOUND;
 	enum err err = hot_get(request->view, account, number, pass);
 	if (!err && !(pass->now.flags & HOT_ERASED)) err = ERR_NOT_FOUND;
 	if (!err) err = phone_erased_token(request, pass, kept);

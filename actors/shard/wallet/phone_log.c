@@ -35,8 +35,7 @@ void phone_logs_free(struct phone_logs **logs)
 static struct phone_log *find(struct phone_logs *logs, struct account_id account)
 {
 	for (unsigned i = 0; logs && i < PHONE_LOG_ACCOUNTS; i++)
-		if (logs->of[i].count && !memcmp(logs->of[i].account.b, account.b, sizeof account.b))
-			return &logs->of[i];
+		if (logs->of[i].count && account_same(logs->of[i].account, account)) return &logs->of[i];
 	return NULL;
 }
 

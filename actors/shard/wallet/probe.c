@@ -9,24 +9,20 @@
 
 #include <stdio.h>
 
-static bool is_of(struct account_id a, struct account_id b)
-{
-	return !memcmp(a.b, b.b, sizeof a.b);
-}
-
 static bool is_with(const struct wallet_probe *probe, const struct wallet_credential *credential)
 {
-	return is_of(probe->owner, credential->account) && probe->credential == credential->number &&
+	return account_same(probe->owner, credential->account) && probe->credential == credential->number &&
 	       probe->generation == credential->generation && probe->put.v == credential->put.v;
 }
 
 void probe_begin(struct wallet_probe *probe, struct account_id account,
                  const struct wallet_credential *credential, mono_us now)
 {
-	bool is_old = probe->state == PROBE_LEASED && is_of(probe->account, account) &&
+	bool is_old = probe->state == PROBE_LEASED && account_same(probe->account, account) &&
 	              !is_with(probe, credential);
 	bool is_under_way = probe->state == PROBE_WAITS || (probe->state == PROBE_LEASED && !is_old);
-	bool is_kept = probe->state == PROBE_ENDED && !probe->is_taken && !is_of(probe->account, account);
+	bool is_kept = probe->state == PROBE_ENDED && !probe->is_taken &&
+	               !account_same(probe->account, account);
 	if ((is_under_way || is_kept) && mono_since(now, probe->asked).v < PROBE_S * US_PER_SEC) return;
 	*probe = (struct wallet_probe){.state = PROBE_WAITS, .account = account, .asked = now};
 }
@@ -48,7 +44,8 @@ void probe_take_back(struct wallet_probe *probe)
 
 void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone)
 {
-	if (gone->pass_number == PROBE_PASS && is_of(probe->account, gone->account)) probe->is_refused = true;
+	if (gone->pass_number == PROBE_PASS && account_same(probe->account, gone->account))
+		probe->is_refused = true;
 }
 
 bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok)
@@ -65,7 +62,7 @@ void probe_complain(struct wallet_probe *probe, const struct push_complaint *com
 {
 	bool is_leased = probe->state == PROBE_LEASED || probe->state == PROBE_ENDED;
 	bool is_meant = is_leased && complaint->is_rehearsed && probe->credential == complaint->number &&
-	                is_of(probe->owner, complaint->account) && complaint->kind != PUSH_WORKS &&
+	                account_same(probe->owner, complaint->account) && complaint->kind != PUSH_WORKS &&
 	                probe->generation == complaint->generation && probe->put.v == complaint->put.v;
 	if (is_meant) snprintf(probe->reason, sizeof probe->reason, "%s", complaint->reason);
 }
@@ -111,7 +108,7 @@ enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 	enum err err = wallet_credential_now(request->view, account, is_google ? WALLET_GOOGLE : WALLET_APPLE,
 	                                     &row);
 	bool     begins = arg_boolean(&request->args[ARG_WALLET_PROBE_begin], false);
-	bool     has_ended = probe->state == PROBE_ENDED && is_of(probe->account, account);
+	bool     has_ended = probe->state == PROBE_ENDED && account_same(probe->account, account);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err)
 		msgpack_pack_false(&pk);
@@ -123,7 +120,7 @@ enum err on_WALLET_PROBE(struct request *request, struct outcome *outcome)
 		pack_end(probe, &texts[lane], &pk);
 	else {
 		if (begins) probe_begin(probe, account, &row, request->mono);
-		is_of(probe->account, account) ? msgpack_pack_nil(&pk) : (void)msgpack_pack_true(&pk);
+		account_same(probe->account, account) ? msgpack_pack_nil(&pk) : (void)msgpack_pack_true(&pk);
 	}
 	probe->is_taken |= has_ended && !begins;
 	return OK;

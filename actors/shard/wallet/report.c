@@ -48,7 +48,7 @@ static bool is_noted(const struct all_gone *all, const struct gone *gone)
 	for (unsigned i = 0; i < all->count; i++) {
 		const struct gone *at = &all->of[i];
 		if (at->pass.number == gone->pass.number &&
-		    !memcmp(at->pass.account.b, gone->pass.account.b, sizeof at->pass.account.b) &&
+		    account_same(at->pass.account, gone->pass.account) &&
 		    at->phone.credential == gone->phone.credential &&
 		    !memcmp(at->phone.device, gone->phone.device, DEVICE_BYTES))
 			return true;
@@ -76,8 +76,7 @@ static enum err find_last(struct request *request, struct all_gone *all)
 		if (err) return err;
 		for (unsigned k = 0; k < all->count; k++) {
 			bool same = all->of[k].pass.number == all->of[i].pass.number &&
-			            !memcmp(all->of[k].pass.account.b, all->of[i].pass.account.b,
-			                    sizeof(struct account_id));
+			            account_same(all->of[k].pass.account, all->of[i].pass.account);
 			going += same;
 			if (same) last = k;
 		}

@@ -160,7 +160,7 @@ void signer_keep_kit(struct signer *signer, const uint8_t facts[SHA256_BYTES],
 static bool is_of(const struct certificate *at, const struct wallet_credential *credential)
 {
 	return at->parsed && at->number == credential->number &&
-	       !memcmp(at->account.b, credential->account.b, sizeof at->account.b);
+	       account_same(at->account, credential->account);
 }
 
 /* The credential's place, or the one that it takes: a free one, or else that of the least recently used. */

@@ -52,7 +52,7 @@ bool wallet_has_service(const struct request *request)
 void wallet_owner_text(struct account_id owner, char text[ACCOUNT_ID_TEXT])
 {
 	static const char nobody[] = "default";
-	if (memcmp(owner.b, wallet_operator.b, sizeof owner.b) != 0)
+	if (!account_same(owner, wallet_operator))
 		account_id_text(owner, text);
 	else
 		memcpy(text, nobody, sizeof nobody);

@@ -22,8 +22,7 @@ struct apns_line *apns_line(struct apns *apns, const struct apns_name *name)
 	struct apns_line *line;
 	LIST_FOREACH(line, bucket_of(apns, name), in_bucket)
 	if (line->name.number == name->number && line->name.generation == name->generation &&
-	    line->name.put.v == name->put.v &&
-	    !memcmp(line->name.account.b, name->account.b, sizeof name->account.b))
+	    line->name.put.v == name->put.v && account_same(line->name.account, name->account))
 		return line;
 	return NULL;
 }

@@ -174,7 +174,7 @@ static enum outcome find_template(struct import *self)
 	if (outcome != DONE || self->template.name.size) return outcome;
 	if (!self->template_id) return cli_refuse(self->cli, REASON_OF_ALL(NO_TEMPLATE));
 	if (template_id_read(span_str(self->template_id), &owner, &number) &&
-	    memcmp(owner.b, self->account.b, sizeof owner.b))
+	    !account_same(owner, self->account))
 		return cli_fail(self->cli, ERR_UNAUTHORIZED, NULL);
 	return cli_refuse(self->cli,
 	                  REASON(TEMPLATE_UNKNOWN, "pass_template_id", .given = span_str(self->template_id)));
