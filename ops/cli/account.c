@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void ignore_answer(void *user, uint32_t shard, const struct reply *reply)
-{
-	(void)shard;
-	if (!cli_part_ok(user, reply)) return;
-}
-
 enum outcome account_create(struct cli *cli)
 {
 	struct random_pool pool = {0};
@@ -23,7 +17,7 @@ enum outcome account_create(struct cli *cli)
 	if (outcome != DONE) goto out;
 	random_take(&pool, taken.account.b, sizeof taken.account.b);
 	cli_key_make(&pool, &taken, ARG_ACCOUNT_CREATE_key_hash, key);
-	if ((outcome = taken_call(cli, &taken, ignore_answer, cli)) != DONE) goto out;
+	if ((outcome = taken_call(cli, &taken, cli_take_nothing, cli)) != DONE) goto out;
 	account_id_text(taken.account, id);
 	buffer_text(&cli->out, "{\"account_id\":");
 	json_quote(span_str(id), &cli->out);

@@ -62,6 +62,9 @@ must_check enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack
 /* Calls the account's shard or (account NULL) all; each part goes to `on_part`. */
 enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, service_part_fn on_part,
                             void *user);
+/* The same with the arguments packed in `args`, which it frees. FAILED too: they did not fit into memory. */
+enum outcome cli_call_packed(struct cli *cli, struct call_spec request, struct buffer *args,
+                             service_part_fn on_part, void *user);
 
 /* Writes JSON, or lines with it, so that no character in it acts on a terminal. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err cli_write(FILE *to, struct span text);
@@ -75,7 +78,9 @@ bool cli_part_ok(struct cli *cli, const struct reply *reply);
 /* The items of a list's part: an array, or [items, total, has_more]; NULL: neither. */
 const msgpack_object_array *cli_items(const msgpack_object *payload);
 
-/* Print a part: the whole answer; the items of a list's part, into an array around all parts. */
+/* Take nothing of a part but its failure; print it: the whole answer; the items of a list's part, into an array around all
+ * parts. */
+void cli_take_nothing(void *user, uint32_t shard, const struct reply *reply);
 void cli_print_part(void *user, uint32_t shard, const struct reply *reply);
 void cli_print_items(void *user, uint32_t shard, const struct reply *reply);
 

@@ -44,14 +44,10 @@ static enum outcome set(struct clocks *clocks, int64_t offset)
 	struct call_spec request = {.message = MSG_CLOCK_SET};
 	struct buffer    args = {0};
 	msgpack_packer   packer = buffer_packer(&args);
-	enum outcome     outcome;
 
 	msgpack_pack_array(&packer, ARGS_CLOCK_SET);
 	pack_int(&packer, offset);
-	request.args = buffer_span(&args);
-	outcome = cli_call_parts(clocks->cli, &request, on_clock, clocks);
-	buffer_free(&args);
-	return outcome;
+	return cli_call_packed(clocks->cli, request, &args, on_clock, clocks);
 }
 
 static enum outcome print(const struct clocks *clocks, enum outcome outcome)

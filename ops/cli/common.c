@@ -117,6 +117,22 @@ enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, se
 	return cli->err ? FAILED : DONE;
 }
 
+enum outcome cli_call_packed(struct cli *cli, struct call_spec request, struct buffer *args,
+                             service_part_fn on_part, void *user)
+{
+	request.args = buffer_span(args);
+	enum outcome outcome = args->failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
+	                                    : cli_call_parts(cli, &request, on_part, user);
+	buffer_free(args);
+	return outcome;
+}
+
+void cli_take_nothing(void *user, uint32_t shard, const struct reply *reply)
+{
+	(void)shard;
+	(void)cli_part_ok(user, reply);
+}
+
 void cli_print_part(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct cli *cli = user;

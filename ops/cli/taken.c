@@ -278,7 +278,6 @@ enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part
 	struct buffer  args = {0};
 	msgpack_packer packer = buffer_packer(&args);
 	bool           about_account = message_row(taken->message)->about == ABOUT_ACCOUNT;
-	enum outcome   outcome;
 
 	(void)message_fields(taken->message, &count);
 	msgpack_pack_array(&packer, count);
@@ -289,11 +288,9 @@ enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part
 			msgpack_pack_nil(&packer);
 	}
 	struct call_spec request = {.message = taken->message,
-	                            .account = about_account ? &taken->account : NULL,
-	                            .args = buffer_span(&args)};
-	outcome = args.failed || taken->bytes.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
-	                                             : cli_call_parts(cli, &request, on_part, user);
-	buffer_free(&args);
+	                            .account = about_account ? &taken->account : NULL};
+	args.failed |= taken->bytes.failed;
+	enum outcome outcome = cli_call_packed(cli, request, &args, on_part, user);
 	name_argument(cli, taken);
 	name_option(cli, taken);
 	return outcome;

@@ -109,26 +109,15 @@ static enum outcome call_one(struct cli *cli, const struct wallet_target *target
 	return cli_call_parts(cli, &request, on_answer, answer);
 }
 
-static void on_marked(void *user, uint32_t shard, const struct reply *reply)
-{
-	(void)shard;
-	if (!cli_part_ok(user, reply)) return;
-}
-
 static enum outcome mark(struct cli *cli, enum wallet_kind kind)
 {
+	struct call_spec request = {.message = MSG_WALLET_MARK};
 	struct buffer    args = {0};
 	msgpack_packer   packer = buffer_packer(&args);
-	struct call_spec request = {.message = MSG_WALLET_MARK};
-	enum outcome     outcome;
 
 	msgpack_pack_array(&packer, ARGS_WALLET_MARK);
 	msgpack_pack_int64(&packer, WALLET_BIT(kind));
-	request.args = buffer_span(&args);
-	outcome = args.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
-	                      : cli_call_parts(cli, &request, on_marked, cli);
-	buffer_free(&args);
-	return outcome;
+	return cli_call_packed(cli, request, &args, cli_take_nothing, cli);
 }
 
 /* Some shards have done it, this one has not: the failure becomes one that says so. */

@@ -2,12 +2,6 @@
 #include "ops/cli/taken.h"
 #include "schemas/api/wallet.h"
 
-static void on_touched(void *user, uint32_t shard, const struct reply *reply)
-{
-	(void)shard;
-	(void)cli_part_ok(user, reply);
-}
-
 enum outcome wallet_touch(struct cli *cli)
 {
 	struct taken taken;
@@ -16,7 +10,7 @@ enum outcome wallet_touch(struct cli *cli)
 	                   (int)ARG_WALLET_TOUCH_pass_id == (int)ARG_WALLET_INSTALLED_pass_id,
 	               "both messages take the same arguments");
 
-	if (outcome == DONE) outcome = taken_call(cli, &taken, on_touched, cli);
+	if (outcome == DONE) outcome = taken_call(cli, &taken, cli_take_nothing, cli);
 	taken.message = MSG_WALLET_INSTALLED;
 	if (outcome == DONE) outcome = taken_call(cli, &taken, cli_print_part, cli);
 	taken_free(&taken);
