@@ -3,6 +3,7 @@
  * their own order, and their values collected beside those of the hot rows. At the end the two must agree. */
 #include "store/auditor.h"
 
+#include "schemas/array.h"
 #include "schemas/body.h"
 #include "schemas/bytes.h"
 #include "schemas/fields.h"
@@ -14,21 +15,17 @@
 #include "store/tally.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
-enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED | HOT_BY_WALLET, PASSES_FIRST = 1024 };
+enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED | HOT_BY_WALLET };
 
 /* Hot rows ------------------------------------------------------------------------------------------------ */
 
 static enum err add_pass(struct auditor *auditor, const struct hot *hot)
 {
-	if (auditor->pass_count == auditor->pass_room) {
-		size_t            room = auditor->pass_room ? auditor->pass_room * 2 : PASSES_FIRST;
-		struct pass_seen *passes = realloc(auditor->passes, room * sizeof *passes);
-		if (!passes) return ERR_NO_MEMORY;
-		auditor->passes = passes;
-		auditor->pass_room = room;
-	}
+	struct pass_seen *passes = array_grown(auditor->passes, auditor->pass_count, &auditor->pass_room,
+	                                       sizeof *passes);
+	if (!passes) return ERR_NO_MEMORY;
+	auditor->passes = passes;
 	auditor->passes[auditor->pass_count++] = (struct pass_seen){
 	    .hot_balance = hot->balance,
 	    .hot_head = hot->ledger_head,

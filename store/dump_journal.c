@@ -5,6 +5,7 @@
  *   there is none                  the write of a record was cut off */
 #include "store/dump_inside.h"
 
+#include "schemas/array.h"
 #include "store/file.h"
 #include "store/scan.h"
 #include "store/snapshot.h"
@@ -69,16 +70,6 @@ static int in_order(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Space for one more element of `size` bytes; NULL: no memory, and `room` is unchanged. */
-static void *grown(void *at, size_t count, size_t *room, size_t size)
-{
-	if (count < *room) return at;
-	size_t wanted = *room ? *room * 2 : 64;
-	void  *more = realloc(at, wanted * size);
-	if (more) *room = wanted;
-	return more;
-}
-
 static enum err list_segments(struct reading *self)
 {
 	uint64_t       number, *more;
@@ -88,7 +79,7 @@ static enum err list_segments(struct reading *self)
 	if (err) return ERR_IO;
 	while (!err && (entry = readdir(list))) {
 		if (!segment_number_read(entry->d_name, &number)) continue;
-		more = grown(self->numbers, self->count, &self->room, sizeof *more);
+		more = array_grown(self->numbers, self->count, &self->room, sizeof *more);
 		if (!more) {
 			err = ERR_NO_MEMORY;
 		} else {
@@ -136,7 +127,7 @@ static void add_gap(struct reading *self, uint64_t segment, uint64_t offset)
 		last->bytes += RECORD_ALIGN;
 		return;
 	}
-	struct gap *more = grown(self->gaps, self->gap_count, &self->gap_room, sizeof *more);
+	struct gap *more = array_grown(self->gaps, self->gap_count, &self->gap_room, sizeof *more);
 	if (!more) {
 		self->err = ERR_NO_MEMORY;
 		return;

@@ -2,6 +2,7 @@
  * the shard gets its hash. */
 #include "ops/cli/key.h"
 #include "schemas/api/account.h"
+#include "schemas/array.h"
 #include "schemas/json.h"
 
 #include <stdlib.h>
@@ -39,30 +40,19 @@ struct row {
 struct rows {
 	struct cli   *cli;
 	struct row   *of;
-	size_t        count, capacity;
+	size_t        count, room;
 	struct buffer json;
 };
-
-static bool rows_grow(struct rows *rows)
-{
-	size_t      capacity = rows->capacity ? rows->capacity * 2 : 64;
-	struct row *of;
-
-	if (rows->count < rows->capacity) return true;
-	if (!(of = realloc(rows->of, capacity * sizeof *of))) return false;
-	rows->of = of;
-	rows->capacity = capacity;
-	return true;
-}
 
 static enum err rows_add(struct rows *rows, const msgpack_object *item)
 {
 	const msgpack_object *created_at = msgpack_member(item, "created_at");
-	struct row           *row;
+	struct row           *row, *of;
 	enum err              err;
 
 	if (!created_at || created_at->type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
-	if (!rows_grow(rows)) return ERR_NO_MEMORY;
+	if (!(of = array_grown(rows->of, rows->count, &rows->room, sizeof *of))) return ERR_NO_MEMORY;
+	rows->of = of;
 	row = &rows->of[rows->count++];
 	*row = (struct row){.at = rows->json.size};
 	snprintf(row->created_at, sizeof row->created_at, "%.*s", (int)created_at->via.str.size,

@@ -5,6 +5,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/shard/wallet/wallet.h"
+#include "schemas/array.h"
 
 #include <stdlib.h>
 
@@ -42,13 +43,9 @@ static bool is_of(const struct wallet_end *end, struct account_id account, enum 
 
 static enum err add(struct wallet_ends *ends, const struct wallet_end *end)
 {
-	if (ends->count == ends->room) {
-		size_t             room = ends->room ? 2 * ends->room : 16;
-		struct wallet_end *of = realloc(ends->of, room * sizeof *of);
-		if (!of) return ERR_NO_MEMORY;
-		ends->of = of;
-		ends->room = room;
-	}
+	struct wallet_end *of = array_grown(ends->of, ends->count, &ends->room, sizeof *of);
+	if (!of) return ERR_NO_MEMORY;
+	ends->of = of;
 	ends->of[ends->count++] = *end;
 	return OK;
 }
@@ -81,13 +78,10 @@ static enum err renew(struct wallet_ends *ends, struct view *view, struct wallet
 
 static enum err add_rest(struct wallet_ends *ends, const struct wallet_credential *row)
 {
-	if (ends->rest_count == ends->rest_room) {
-		size_t              room = ends->rest_room ? 2 * ends->rest_room : 16;
-		struct wallet_rest *rests = realloc(ends->rests, room * sizeof *rests);
-		if (!rests) return ERR_NO_MEMORY;
-		ends->rests = rests;
-		ends->rest_room = room;
-	}
+	struct wallet_rest *rests = array_grown(ends->rests, ends->rest_count, &ends->rest_room,
+	                                        sizeof *rests);
+	if (!rests) return ERR_NO_MEMORY;
+	ends->rests = rests;
 	ends->rests[ends->rest_count++] = (struct wallet_rest){row->account, row->kind, row->number,
 	                                                       row->rests_until};
 	return OK;
