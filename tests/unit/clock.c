@@ -4,6 +4,7 @@
 
 #include "actors/shard/command.h"
 #include "actors/shard/engine/service_clock.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -37,7 +38,7 @@ static struct request request_of(const msgpack_object *args)
 
 static enum err set(int64_t offset)
 {
-	msgpack_object arg = {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = (uint64_t)offset};
+	msgpack_object arg = value_integer((uint64_t)offset);
 	struct request request = request_of(&arg);
 	enum err       err = on_CLOCK_SET(&request, &outcome);
 	if (err) {
@@ -52,11 +53,8 @@ static enum err set(int64_t offset)
 /* The answer is {now, offset, test_clock}. */
 static void expect_answer(const char *time, uint64_t offset)
 {
-	msgpack_object answer;
 	msgpack_zone  *zone = msgpack_zone_new(1024);
-	size_t         at = 0;
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	msgpack_object answer = value_unpacked(&payload, zone);
 	cr_assert(answer.type == MSGPACK_OBJECT_MAP && answer.via.map.size == 3);
 	const struct msgpack_object_kv *row = answer.via.map.ptr;
 	cr_expect(span_is(arg_span(&row[0].key), "now") && span_is(arg_span(&row[0].val), time));

@@ -4,6 +4,7 @@
 #pragma once
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/delivery/fan_out.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -87,24 +88,10 @@ static inline void fact(unsigned of, enum event_kind kind, uint32_t pass)
 	cr_assert_eq(save(fan_out(&request, kind, pass)), OK);
 }
 
-static inline msgpack_object number(uint64_t value)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = value};
-}
-
-static inline msgpack_object bin(const uint8_t *at, size_t size)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_BIN,
-	                        .via.bin = {.size = (uint32_t)size, .ptr = (const char *)at}};
-}
-
 static inline void take_leases(void)
 {
-	msgpack_object answer;
 	msgpack_zone  *zone = msgpack_zone_new(4096);
-	size_t         at = 0;
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	msgpack_object answer = value_unpacked(&payload, zone);
 	cr_assert(answer.type == MSGPACK_OBJECT_ARRAY && answer.via.array.size == 3);
 	const struct span bytes = arg_span(&answer.via.array.ptr[0]);
 	cr_assert_eq(bytes.size % LEASE_BYTES, 0);
@@ -118,7 +105,7 @@ static inline void take_leases(void)
 /* DELIVERY_LEASE: the leases are in `leases`. Errors: ERR_PARKED: nothing is due. */
 static inline enum err lease_some(unsigned count)
 {
-	msgpack_object args[] = {number(instance), number(count)};
+	msgpack_object args[] = {value_integer(instance), value_integer(count)};
 	struct request request = request_now(args);
 	lease_count = 0;
 	enum err err = on_DELIVERY_LEASE(&request, &outcome);
@@ -139,7 +126,7 @@ static inline enum err report_all(const struct attempt_report *reports, unsigned
 	cr_assert_leq(count, REPORTS_PER_CALL_MAX);
 	for (unsigned i = 0; i < count; i++)
 		attempt_report_write(&reports[i], bytes + i * ATTEMPT_REPORT_BYTES);
-	msgpack_object arg = bin(bytes, count * ATTEMPT_REPORT_BYTES);
+	msgpack_object arg = value_bin(bytes, count * ATTEMPT_REPORT_BYTES);
 	struct request request = request_now(&arg);
 	return save(on_DELIVERY_REPORT(&request, &outcome));
 }

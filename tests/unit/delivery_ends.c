@@ -115,13 +115,9 @@ static msgpack_object items;
 
 static enum err list(unsigned of, const char *subscription)
 {
-	msgpack_object  answer, arg = {.type = MSGPACK_OBJECT_NIL};
-	size_t          at = 0;
+	msgpack_object  arg = subscription ? value_text(subscription) : value_nil();
 	struct account *account = NULL;
-	if (subscription)
-		arg = (msgpack_object){.type = MSGPACK_OBJECT_STR,
-		                       .via.str = {(uint32_t)strlen(subscription), subscription}};
-	struct request request = request_now(&arg);
+	struct request  request = request_now(&arg);
 	cr_assert_eq(account_load(s.view, shop(of), &account), OK);
 	request.account = account;
 	buffer_clear(&payload);
@@ -130,8 +126,7 @@ static enum err list(unsigned of, const char *subscription)
 	cr_assert_eq(s.staged.count, 0);
 	if (err) return err;
 	if (!zone) zone = msgpack_zone_new(4096);
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	msgpack_object answer = value_unpacked(&payload, zone);
 	items = answer.via.array.ptr[0];
 	cr_expect_eq(answer.via.array.ptr[1].via.u64, items.via.array.size);
 	return OK;

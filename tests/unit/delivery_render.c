@@ -1,6 +1,7 @@
 /* The contents of an attempt: the pass as it is now, signed with the subscriber's secret. Tests the answer to
  * DELIVERY_RENDER, which of its leases are left out, void or cannot be sent, and contents that are sent
  * together with leases. */
+#include "tests/unit/args.h"
 #include "tests/unit/audit_shop.h"
 
 #include "actors/shard/account/account.h"
@@ -102,18 +103,15 @@ static struct lease put_lease(uint8_t tag, uint32_t pass)
 static enum err render(const struct lease *leases, unsigned count, size_t cut)
 {
 	static uint8_t bytes[LEASES_PER_CALL_MAX * LEASE_BYTES];
-	size_t         at = 0;
 	for (unsigned i = 0; i < count; i++)
 		lease_write(&leases[i], bytes + i * LEASE_BYTES);
-	msgpack_object arg = {.type = MSGPACK_OBJECT_BIN,
-	                      .via.bin = {(uint32_t)(count * LEASE_BYTES - cut), (const char *)bytes}};
+	msgpack_object arg = value_bin(bytes, count * LEASE_BYTES - cut);
 	struct request request = request_with(&arg);
 	enum err       err = on_DELIVERY_RENDER(&request, &outcome);
 	account_free(&request.account);
 	cr_assert_eq(s.staged.count, 0);
 	if (err) return err;
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	answer = value_unpacked(&payload, zone);
 	cr_assert(answer.type == MSGPACK_OBJECT_ARRAY && answer.via.array.size == 3);
 	answer = answer.via.array.ptr[0];
 	return OK;
@@ -220,11 +218,7 @@ static void hand_out(unsigned count, uint32_t pass)
 	static struct account_cache     cache;
 	static struct delivery_counters counters;
 	const struct call               call = {.deadline = {LEASE_ASK_MS * US_PER_MS}};
-	const msgpack_object            args[] = {
-	               {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = 1},
-	               {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = count},
-        };
-	size_t at = 0;
+	const msgpack_object            args[] = {value_integer(1), value_integer(count)};
 	for (uint8_t i = 0; i < count; i++) {
 		struct delivery row = row_of(ZONE_WAITING, i, pass);
 		must(!delivery_put(s.view, &row));
@@ -239,8 +233,7 @@ static void hand_out(unsigned count, uint32_t pass)
 	request.counters = &counters;
 	cr_assert_eq(on_DELIVERY_LEASE(&request, &outcome), OK);
 	scratch_save(&s);
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	answer = value_unpacked(&payload, zone);
 	struct span bytes = arg_span(&answer.via.array.ptr[0]);
 	handed_count = (unsigned)(bytes.size / LEASE_BYTES);
 	for (unsigned i = 0; i < handed_count; i++)

@@ -154,7 +154,7 @@ Test(delivery_report, a_malformed_report_refuses_its_whole_call)
 	bad[1].error = ATTEMPT_ERRORS;
 	cr_expect_eq(report_all(bad, 2), ERR_MALFORMED);
 	uint8_t        bytes[ATTEMPT_REPORT_BYTES + 1];
-	msgpack_object arg = bin(bytes, sizeof bytes);
+	msgpack_object arg = value_bin(bytes, sizeof bytes);
 	attempt_report_write(&good, bytes);
 	struct request request = request_now(&arg);
 	cr_expect_eq(save(on_DELIVERY_REPORT(&request, &outcome)), ERR_MALFORMED);

@@ -6,6 +6,7 @@
 #include "schemas/api/pass.h"
 #include "store/keys.h"
 #include "store/tally.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -77,12 +78,9 @@ static enum err happen(const char *event, bool block)
 	                          .facts = &facts,
 	                          .zone = &zone,
 	                          .ends.ledger = LEDGER_BEFORE + 2};
-	args[ARG_PASS_EVENT_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {1, "p"}};
-	args[ARG_PASS_EVENT_event] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
-	                                              .via.str = {(uint32_t)strlen(event), event}};
-	if (block)
-		args[ARG_PASS_EVENT_block_reinstall] = (msgpack_object){.type = MSGPACK_OBJECT_BOOLEAN,
-		                                                        .via.boolean = true};
+	args[ARG_PASS_EVENT_pass_id] = value_text("p");
+	args[ARG_PASS_EVENT_event] = value_text(event);
+	if (block) args[ARG_PASS_EVENT_block_reinstall] = value_boolean(true);
 	buffer_clear(&payload);
 	outcome = (struct outcome){.payload = &payload};
 	enum err err = handler_of(MSG_PASS_EVENT)(&request, &outcome);

@@ -4,6 +4,7 @@
 #include "schemas/api/image.h"
 #include "schemas/limits.h"
 #include "schemas/png.h"
+#include "tests/unit/args.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -107,11 +108,9 @@ TestSuite(fetch, .init = begin, .fini = end);
 /* FETCH of an account's image, which arrives at once. */
 static void image(uint8_t account, uint64_t id, size_t size)
 {
-	static const char    url[] = "https://example.com/a.png";
-	const msgpack_object args[ARGS_FETCH] = {
-	    {.type = MSGPACK_OBJECT_STR, .via.str = {sizeof url - 1, url}}};
-	const struct call call = {
-	    .message = MSG_FETCH, .id = id, .has_account = true, .account = {{account}}, .args = args};
+	const msgpack_object args[ARGS_FETCH] = {value_text("https://example.com/a.png")};
+	const struct call    call = {
+	       .message = MSG_FETCH, .id = id, .has_account = true, .account = {{account}}, .args = args};
 	uint8_t *bytes = calloc(1, size);
 	fetching_begin(fetching, &call, 1, now);
 	struct egress_job          *job = world.jobs[world.job_count - 1];

@@ -3,6 +3,7 @@
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/api/account.h"
 #include "schemas/api/subscription.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -17,27 +18,9 @@ static msgpack_object     args[ARGS_MAX];
 
 static const struct account_id account_id = {{'b'}};
 
-static msgpack_object text(const char *value)
-{
-	msgpack_object object = {.type = MSGPACK_OBJECT_STR};
-	object.via.str.ptr = value;
-	object.via.str.size = (uint32_t)strlen(value);
-	return object;
-}
-
 static msgpack_object json(const char *value)
 {
-	msgpack_object object = {.type = MSGPACK_OBJECT_BIN};
-	object.via.bin.ptr = value;
-	object.via.bin.size = (uint32_t)strlen(value);
-	return object;
-}
-
-static msgpack_object truth(bool value)
-{
-	msgpack_object object = {.type = MSGPACK_OBJECT_BOOLEAN};
-	object.via.boolean = value;
-	return object;
+	return value_bin(value, strlen(value));
 }
 
 /* Carries out one command with `args` like the engine. All arguments are absent afterwards. */
@@ -67,19 +50,19 @@ static enum err patch(void)
 {
 	static char of[UUID_TEXT];
 	uuid_text(id, of);
-	args[ARG_SUBSCRIPTION_PATCH_subscription_id] = text(of);
+	args[ARG_SUBSCRIPTION_PATCH_subscription_id] = value_text(of);
 	return run(MSG_SUBSCRIPTION_PATCH);
 }
 
 static enum err set_active(bool active)
 {
-	args[ARG_SUBSCRIPTION_PATCH_active] = truth(active);
+	args[ARG_SUBSCRIPTION_PATCH_active] = value_boolean(active);
 	return patch();
 }
 
 static enum err switch_webhooks(bool on)
 {
-	args[ARG_ACCOUNT_SET_webhooks] = truth(on);
+	args[ARG_ACCOUNT_SET_webhooks] = value_boolean(on);
 	return run(MSG_ACCOUNT_SET);
 }
 
@@ -97,7 +80,7 @@ static void begin(void)
 	scratch_open(&s);
 	cr_assert_eq(account_row_put(s.view, account_id, &row), OK);
 	scratch_save(&s);
-	args[ARG_SUBSCRIPTION_CREATE_url] = text("https://a.example/");
+	args[ARG_SUBSCRIPTION_CREATE_url] = value_text("https://a.example/");
 	args[ARG_SUBSCRIPTION_CREATE_event_types] = json("[\"pass.created\"]");
 	cr_assert_eq(run(MSG_SUBSCRIPTION_CREATE), OK);
 	cr_assert_eq(subscription_next(s.view, account_id, &made), OK);
@@ -127,7 +110,7 @@ Test(generation, rises_when_a_subscription_is_deactivated)
 
 Test(generation, stays_when_url_or_kinds_change)
 {
-	args[ARG_SUBSCRIPTION_PATCH_url] = text("https://b.example/");
+	args[ARG_SUBSCRIPTION_PATCH_url] = value_text("https://b.example/");
 	args[ARG_SUBSCRIPTION_PATCH_event_types] = json("[\"scan.created\"]");
 	cr_expect_eq(patch(), OK);
 	cr_expect(stored().generation == 1 && span_is(stored().url, "https://b.example/"));
@@ -159,7 +142,7 @@ Test(generation, is_deleted_with_the_subscription)
 	struct subscription row;
 	char                of[UUID_TEXT];
 	uuid_text(id, of);
-	args[ARG_SUBSCRIPTION_DELETE_subscription_id] = text(of);
+	args[ARG_SUBSCRIPTION_DELETE_subscription_id] = value_text(of);
 	cr_expect_eq(run(MSG_SUBSCRIPTION_DELETE), OK);
 	cr_expect_eq(subscription_get(s.view, account_id, id, &row), ERR_NOT_FOUND);
 	cr_expect_eq(set_active(true), ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND);

@@ -21,7 +21,7 @@ static void leave_a_phone(void)
 static bool look_at_left(uint32_t pass)
 {
 	struct account *account;
-	msgpack_object  args[ARGS_WALLET_LEFT] = {[ARG_WALLET_LEFT_number] = number(pass)};
+	msgpack_object  args[ARGS_WALLET_LEFT] = {[ARG_WALLET_LEFT_number] = value_integer(pass)};
 	if (!work_take(work, WALLET_DUE_LEFT, now)) return false;
 	struct request request = request_now(args);
 	cr_assert_eq(account_cached(&cache, s.view, shop(0), &account), OK);

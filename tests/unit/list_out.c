@@ -1,6 +1,7 @@
 /* Lists in parts: every item once and in order, parts of limited size, and the last part with the counts. */
 #include "actors/shard/list/list_out.h"
 
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -33,15 +34,6 @@ static void end(void)
 
 TestSuite(list_out, .fini = end);
 
-static msgpack_object open_value(const struct buffer *bytes, msgpack_zone *zone)
-{
-	msgpack_object value;
-	size_t         at = 0;
-	cr_assert_eq(msgpack_unpack((const char *)bytes->at, bytes->size, &at, zone, &value),
-	             MSGPACK_UNPACK_SUCCESS);
-	return value;
-}
-
 /* Items are numbered from `next`; each has the filler of its number. Returns the next number. */
 static unsigned expect_items(const msgpack_object *list, unsigned next, size_t size)
 {
@@ -69,12 +61,12 @@ static void list_of(unsigned count, size_t size, unsigned want_parts)
 	cr_expect_eq(parts.count, want_parts);
 	cr_assert(msgpack_zone_init(&zone, 8192));
 	for (unsigned i = 0; i < parts.count; i++) {
-		msgpack_object part = open_value(&parts.bytes[i], &zone);
+		msgpack_object part = value_unpacked(&parts.bytes[i], &zone);
 		cr_expect_lt(parts.bytes[i].size, REPLY_PART_BYTES_MAX + size + 16);
 		cr_expect_geq(parts.bytes[i].size, REPLY_PART_BYTES_MAX);
 		next = expect_items(&part, next, size);
 	}
-	msgpack_object last = open_value(&payload, &zone);
+	msgpack_object last = value_unpacked(&payload, &zone);
 	cr_assert(last.type == MSGPACK_OBJECT_ARRAY && last.via.array.size == 3);
 	next = expect_items(&last.via.array.ptr[0], next, size);
 	cr_expect_eq(next, count);

@@ -6,6 +6,7 @@
 #include "schemas/sha256.h"
 #include "store/image.h"
 #include "store/keys.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -77,10 +78,9 @@ static const msgpack_object *answered(void)
 	return &unpacked.data;
 }
 
-static enum err rpc(struct span text)
+static enum err rpc(const char *text)
 {
-	msgpack_object args[ARGS_PASS_PAGE] = {
-	    {.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)text.size, (const char *)text.at}}};
+	msgpack_object args[ARGS_PASS_PAGE] = {value_text(text)};
 	struct call    call = {.message = MSG_PASS_PAGE, .args = args};
 	struct request request = {
 	    .call = &call, .args = args, .view = s.view, .account = &account, .facts = &facts};
@@ -95,7 +95,7 @@ static enum err ask_for(struct account_id of, uint32_t number)
 	char    text[TOKEN_TEXT];
 	token_make(&facts.tokens, of, number, token);
 	token_text(token, text);
-	return rpc(span_str(text));
+	return rpc(text);
 }
 
 Test(page, is_selected_by_the_token)
@@ -122,9 +122,9 @@ Test(page, another_account_s_token_opens_nothing_here)
 Test(page, an_invalid_or_unknown_token_is_not_found)
 {
 	furnish(0);
-	cr_expect_eq(rpc(span_str("")), ERR_RESOURCE_NOT_FOUND);
-	cr_expect_eq(rpc(span_str("p")), ERR_RESOURCE_NOT_FOUND);
-	cr_expect_eq(rpc(span_str("AAAAAAAAAAAAAAAAAAAAAA")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc(""), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc("p"), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc("AAAAAAAAAAAAAAAAAAAAAA"), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, 1), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, HOT_PASSES), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, UINT32_MAX), ERR_RESOURCE_NOT_FOUND);
@@ -172,10 +172,8 @@ static enum err ask_image(const char *name, struct span known)
 	char    text[TOKEN_TEXT];
 	token_make(&facts.tokens, account.id, 0, token);
 	token_text(token, text);
-	msgpack_object args[ARGS_PASS_IMAGE] = {
-	    {.type = MSGPACK_OBJECT_STR, .via.str = {TOKEN_TEXT - 1, text}},
-	    {.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)strlen(name), name}},
-	    {.type = MSGPACK_OBJECT_BIN, .via.bin = {(uint32_t)known.size, (const char *)known.at}}};
+	msgpack_object args[ARGS_PASS_IMAGE] = {value_text(text), value_text(name),
+	                                        value_bin(known.at, known.size)};
 	struct call    call = {.message = MSG_PASS_IMAGE, .args = args};
 	struct request request = {
 	    .call = &call, .args = args, .view = s.view, .account = &account, .facts = &facts};

@@ -3,6 +3,7 @@
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/pass/pass.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include "schemas/api/image.h"
@@ -55,13 +56,9 @@ TestSuite(pass_issue, .init = begin, .fini = end);
 static enum err issue(bool in_time, const char *error)
 {
 	static msgpack_object args[ARGS_PASS_ISSUE];
-	args[ARG_PASS_ISSUE_number] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER};
-	args[ARG_PASS_ISSUE_in_time] = (msgpack_object){.type = MSGPACK_OBJECT_BOOLEAN,
-	                                                .via.boolean = in_time};
-	args[ARG_PASS_ISSUE_error] = (msgpack_object){.type = MSGPACK_OBJECT_NIL};
-	if (error)
-		args[ARG_PASS_ISSUE_error] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
-		                                              .via.str = {(uint32_t)strlen(error), error}};
+	args[ARG_PASS_ISSUE_number] = value_integer(NUMBER);
+	args[ARG_PASS_ISSUE_in_time] = value_boolean(in_time);
+	args[ARG_PASS_ISSUE_error] = error ? value_text(error) : value_nil();
 	request.args = args;
 	enum err err = on_PASS_ISSUE(&request, &outcome);
 	if (!err) scratch_save(&s);
@@ -179,20 +176,10 @@ Test(pass_issue, applies_only_to_passes_being_created)
 
 /* Images -------------------------------------------------------------------------------------------------- */
 
-static msgpack_object number_of(uint64_t number)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = number};
-}
-
-static msgpack_object bin_of(const void *bytes, size_t size)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_BIN, .via.bin = {(uint32_t)size, bytes}};
-}
-
 static enum err put(const uint8_t hash[32], unsigned part, struct span bytes)
 {
-	const msgpack_object args[ARGS_IMAGE_PUT] = {bin_of(hash, 32), number_of(part),
-	                                             bin_of(bytes.at, bytes.size)};
+	const msgpack_object args[ARGS_IMAGE_PUT] = {value_bin(hash, 32), value_integer(part),
+	                                             value_bin(bytes.at, bytes.size)};
 	request.args = args;
 	enum err err = on_IMAGE_PUT(&request, &outcome);
 	if (!err) scratch_save(&s);
@@ -201,12 +188,9 @@ static enum err put(const uint8_t hash[32], unsigned part, struct span bytes)
 
 static enum err name(const uint8_t hash[32], size_t size)
 {
-	const msgpack_object args[ARGS_IMAGE_NAME] = {
-	    {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://a/"}},
-	    bin_of(hash, 32),
-	    number_of(size),
-	    number_of(3),
-	    number_of(4)};
+	const msgpack_object args[ARGS_IMAGE_NAME] = {value_text("https://a/"), value_bin(hash, 32),
+	                                              value_integer(size), value_integer(3),
+	                                              value_integer(4)};
 	request.args = args;
 	enum err err = on_IMAGE_NAME(&request, &outcome);
 	if (!err) scratch_save(&s);
@@ -239,15 +223,14 @@ Test(pass_issue, image_is_named_only_when_complete)
 static enum err create_with_logo(unsigned creating, unsigned issuing)
 {
 	static struct shard_facts facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
-	static msgpack_object_kv  logo = {.key = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "logo"}},
-	                                  .val = {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://b/"}}};
+	msgpack_object_kv         logo = {value_text("logo"), value_text("https://b/")};
 	static const struct call  call = {.message = MSG_PASS_CREATE};
 	static msgpack_object     args[ARGS_PASS_CREATE];
 	struct tally              tally = {.made = 1, .counts = {[PASS_CREATING] = creating}};
 	struct row_key template = key_u32(account.id, 1);
 	for (unsigned i = 0; i < ARGS_PASS_CREATE; i++)
-		args[i] = (msgpack_object){.type = MSGPACK_OBJECT_NIL};
-	args[ARG_PASS_CREATE_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {3, "new"}};
+		args[i] = value_nil();
+	args[ARG_PASS_CREATE_pass_id] = value_text("new");
 	args[ARG_PASS_CREATE_appearance] = (msgpack_object){.type = MSGPACK_OBJECT_MAP,
 	                                                    .via.map = {1, &logo}};
 	must(!tally_put(s.view, account.id, &tally));

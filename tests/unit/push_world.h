@@ -9,6 +9,7 @@
 #include "store/keys.h"
 #include "store/registration.h"
 #include "store/wallet_credential.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -89,11 +90,8 @@ static inline void read_lease(unsigned i, const msgpack_object *item)
 
 static inline void read_answer(void)
 {
-	msgpack_object answer;
-	msgpack_zone  *zone = msgpack_zone_new(4096);
-	size_t         at = 0;
-	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
-	             MSGPACK_UNPACK_SUCCESS);
+	msgpack_zone         *zone = msgpack_zone_new(4096);
+	msgpack_object        answer = value_unpacked(&payload, zone);
 	const msgpack_object *parts = answer.via.array.ptr;
 	credential_count = parts[0].via.array.size;
 	if (credential_count) {
@@ -108,16 +106,11 @@ static inline void read_answer(void)
 	msgpack_zone_free(zone);
 }
 
-static inline msgpack_object number(uint64_t value)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = value};
-}
-
 /* How many passes were leased; their leases are in `leases`. */
 static inline unsigned lease(unsigned count)
 {
-	msgpack_object args[ARGS_WALLET_LEASE] = {
-	    [ARG_WALLET_LEASE_instance] = number(instance), [ARG_WALLET_LEASE_count] = number(count)};
+	msgpack_object args[ARGS_WALLET_LEASE] = {[ARG_WALLET_LEASE_instance] = value_integer(instance),
+	                                          [ARG_WALLET_LEASE_count] = value_integer(count)};
 	struct request request = request_now(args);
 	lease_count = credential_count = 0;
 	enum err err = on_WALLET_LEASE(&request, &outcome);
@@ -127,18 +120,12 @@ static inline unsigned lease(unsigned count)
 	return lease_count;
 }
 
-static inline msgpack_object bin(const uint8_t *at, size_t size)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_BIN,
-	                        .via.bin = {.size = (uint32_t)size, .ptr = (const char *)at}};
-}
-
 static inline enum err send_report(struct span reports, struct span gone, struct span complaints)
 {
 	msgpack_object args[ARGS_WALLET_REPORT] = {
-	    [ARG_WALLET_REPORT_reports] = bin(reports.at, reports.size),
-	    [ARG_WALLET_REPORT_gone] = bin(gone.at, gone.size),
-	    [ARG_WALLET_REPORT_complaints] = bin(complaints.at, complaints.size)};
+	    [ARG_WALLET_REPORT_reports] = value_bin(reports.at, reports.size),
+	    [ARG_WALLET_REPORT_gone] = value_bin(gone.at, gone.size),
+	    [ARG_WALLET_REPORT_complaints] = value_bin(complaints.at, complaints.size)};
 	struct request request = request_now(args);
 	return save(on_WALLET_REPORT(&request, &outcome));
 }

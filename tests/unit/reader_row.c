@@ -1,6 +1,7 @@
 /* Rows of readers: found by id and by number, listed by id; rows that the program does not write are damage.
  * Also the limit of named readers. */
 #include "actors/shard/command.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -112,11 +113,6 @@ Test(reader_row, is_deleted_without_a_name_unless_a_scan_refers_to_it)
 	cr_expect_eq(reader_name_next(s.view, account, &got), ERR_NOT_FOUND);
 }
 
-static msgpack_object text_of(const char *text)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)strlen(text), text}};
-}
-
 /* A command of the account `account`. */
 static enum err command(handler_fn handler, const msgpack_object *args, struct outcome *outcome)
 {
@@ -133,14 +129,14 @@ static enum err command(handler_fn handler, const msgpack_object *args, struct o
 static enum err name_one(const char *id, struct outcome *outcome)
 {
 	msgpack_object args[ARGS_READER_PUT] = {
-	    [ARG_READER_PUT_id] = text_of(id), [ARG_READER_PUT_name] = text_of("Name")};
+	    [ARG_READER_PUT_id] = value_text(id), [ARG_READER_PUT_name] = value_text("Name")};
 	return command(on_READER_PUT, args, outcome);
 }
 
 static enum err delete_one(const char *id)
 {
 	struct outcome outcome;
-	msgpack_object args[ARGS_READER_DELETE] = {[ARG_READER_DELETE_id] = text_of(id)};
+	msgpack_object args[ARGS_READER_DELETE] = {[ARG_READER_DELETE_id] = value_text(id)};
 	return command(on_READER_DELETE, args, &outcome);
 }
 

@@ -1,6 +1,7 @@
 /* Rewards: rows read as they were written, and rows that the program does not write are damage; the terms of
  * requests; slugs among thousands of one name. */
 #include "actors/shard/reward/reward.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
@@ -240,34 +241,21 @@ Test(reward, absent_counts_are_zeros)
 /* The terms of a body, {name, kind, ...} in order, from pieces of JSON: NULL is nil, "..." a string. */
 enum { NAME, KIND, ABOUT, REPEAT, ALLOWANCE, LIMIT, EXPIRATION, TERMS };
 
-static msgpack_object text_object(const char *text)
-{
-	msgpack_object object = {.type = MSGPACK_OBJECT_STR};
-	object.via.str.ptr = text;
-	object.via.str.size = (uint32_t)strlen(text);
-	return object;
-}
-
 static msgpack_object json_object(const char *text)
 {
-	if (!text) return (msgpack_object){.type = MSGPACK_OBJECT_NIL};
-	if (*text == '"') return text_object(text + 1);
-	msgpack_object object = {.type = MSGPACK_OBJECT_BIN};
-	object.via.bin.ptr = text;
-	object.via.bin.size = (uint32_t)strlen(text);
-	return object;
+	if (!text) return value_nil();
+	return *text == '"' ? value_text(text + 1) : value_bin(text, strlen(text));
 }
 
 static enum err take_expiration(const char *kind, const char *window, const char *end,
                                 struct reward_version *row)
 {
-	msgpack_object_kv members[3] = {{text_object("kind"), json_object(kind)},
-	                                {text_object("window_seconds"), json_object(window)},
-	                                {text_object("fixed_end"), json_object(end)}};
-	msgpack_object    terms[TERMS] = {[NAME] = text_object("N"), [KIND] = text_object("gift")};
-	terms[EXPIRATION].type = MSGPACK_OBJECT_MAP;
-	terms[EXPIRATION].via.map.size = 3;
-	terms[EXPIRATION].via.map.ptr = members;
+	msgpack_object_kv members[3] = {{value_text("kind"), json_object(kind)},
+	                                {value_text("window_seconds"), json_object(window)},
+	                                {value_text("fixed_end"), json_object(end)}};
+	msgpack_object    terms[TERMS] = {[NAME] = value_text("N"),
+	                                  [KIND] = value_text("gift"),
+	                                  [EXPIRATION] = {.type = MSGPACK_OBJECT_MAP, .via.map = {3, members}}};
 	outcome.field = span_of(NULL, 0);
 	return reward_take(&request, &outcome, terms, row);
 }

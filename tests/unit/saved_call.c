@@ -2,6 +2,7 @@
 #include "actors/shard/engine/saved_call.h"
 
 #include "schemas/api/pass.h"
+#include "tests/unit/args.h"
 
 #include <criterion/criterion.h>
 
@@ -24,8 +25,7 @@ Test(saved_call, is_a_copy_of_the_whole_call)
 	                           .args = args,
 	                           .request_id = span_str(request_id),
 	                           .idempotency = &idempotency};
-	args[ARG_PASS_CREATE_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
-	                                                 .via.str = {.size = 2, .ptr = id}};
+	args[ARG_PASS_CREATE_pass_id] = value_text(id);
 	cr_assert_eq(saved_call_make(&kept, &call), OK);
 	memset(id, '?', sizeof id);
 	memset(request_id, '?', sizeof request_id);

@@ -5,6 +5,7 @@
 #include "schemas/wallet/icon.h"
 #include "store/image_shape.h"
 #include "store/image_use.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -15,17 +16,6 @@ static struct account     account = {.id = {{1, 2, 3}}};
 static struct buffer      payload;
 static msgpack_unpacked   unpacked;
 static struct shard_facts facts;
-
-static msgpack_object bin(struct span bytes)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_BIN,
-	                        .via.bin = {(uint32_t)bytes.size, (const char *)bytes.at}};
-}
-
-static msgpack_object number(uint64_t value)
-{
-	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = value};
-}
 
 static enum err ask(enum message message, const msgpack_object *args)
 {
@@ -49,8 +39,8 @@ static enum err ask(enum message message, const msgpack_object *args)
 /* The hash of the next image after this one, of size 0: the first; NULL: none. */
 static const uint8_t *next(struct span after, bool *again)
 {
-	const msgpack_object args[ARGS_SHAPE_NEXT] = {
-	    after.size ? bin(after) : (msgpack_object){.type = MSGPACK_OBJECT_NIL}};
+	const msgpack_object args[ARGS_SHAPE_NEXT] = {after.size ? value_bin(after.at, after.size)
+	                                                         : value_nil()};
 	cr_assert_eq(ask(MSG_SHAPE_NEXT, args), OK);
 	*again = false;
 	if (!payload.size) return NULL;
@@ -80,15 +70,15 @@ static struct image store_image(const char *url)
 
 static enum err put(const struct image *image, enum shape shape, const char *png)
 {
-	const msgpack_object args[ARGS_SHAPE_PUT] = {bin(span_of(image->hash, 32)), number(shape),
-	                                             bin(span_str(png))};
+	const msgpack_object args[ARGS_SHAPE_PUT] = {value_bin(image->hash, 32), value_integer(shape),
+	                                             value_bin(png, strlen(png))};
 	return ask(MSG_SHAPE_PUT, args);
 }
 
 static enum err ended(const struct image *image, unsigned made, enum shape_fault fault)
 {
-	const msgpack_object args[ARGS_SHAPE_ENDED] = {bin(span_of(image->hash, 32)), number(made),
-	                                               number(fault)};
+	const msgpack_object args[ARGS_SHAPE_ENDED] = {value_bin(image->hash, 32), value_integer(made),
+	                                               value_integer(fault)};
 	return ask(MSG_SHAPE_ENDED, args);
 }
 

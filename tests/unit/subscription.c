@@ -1,6 +1,7 @@
 /* Rows of webhook subscriptions: they read as they were written, and rows that the program does not write are
  * damage. Also the shared parts of their commands: event types, the rules for active ones, secrets. */
 #include "actors/shard/subscription/subscription.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -141,9 +142,7 @@ Test(subscription, a_stored_answer_is_complete)
 
 static enum err take_kinds(const char *text, struct subscription *row)
 {
-	msgpack_object kinds = {.type = MSGPACK_OBJECT_BIN};
-	kinds.via.bin.ptr = text;
-	kinds.via.bin.size = (uint32_t)strlen(text);
+	msgpack_object kinds = value_bin(text, strlen(text));
 	outcome.field = span_of(NULL, 0);
 	return subscription_take_kinds(&request, &outcome, &kinds, row);
 }
@@ -155,7 +154,7 @@ Test(subscription, event_types_are_kept_in_order_without_duplicates)
 	cr_expect(row.kind_count == 2 && row.kinds[0] == EVENT_SCAN_CREATED &&
 	          row.kinds[1] == EVENT_PASS_CREATED);
 	cr_expect(take_kinds("[]", &row) == OK && row.kind_count == 0);
-	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+	msgpack_object nil = value_nil();
 	cr_expect(subscription_take_kinds(&request, &outcome, &nil, &row) == OK && row.kind_count == 0);
 	static const char *const wrong[] = {"",
 	                                    "1",

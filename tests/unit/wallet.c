@@ -2,6 +2,7 @@
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/wallet.h"
 #include "store/meta.h"
+#include "tests/unit/args.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -100,7 +101,7 @@ Test(wallet, is_on_unless_it_is_switched_off)
 
 static void mark(int64_t kinds)
 {
-	msgpack_object args[ARGS_WALLET_MARK] = {{.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.i64 = kinds}};
+	msgpack_object args[ARGS_WALLET_MARK] = {value_integer((uint64_t)kinds)};
 	struct request request = {.view = s.view, .args = args};
 	struct outcome outcome = {.payload = NULL};
 	cr_assert_eq(on_WALLET_MARK(&request, &outcome), OK);

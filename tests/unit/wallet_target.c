@@ -2,6 +2,7 @@
  * test answers the calls itself. */
 #include "ops/cli/wallet.h"
 #include "schemas/api/wallet.h"
+#include "tests/unit/args.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ uint32_t __wrap_service_shards(const struct service *service)
 
 static void answer_text(service_part_fn on_part, void *user, uint32_t shard, enum err err)
 {
-	msgpack_object text = {.type = MSGPACK_OBJECT_STR, .via.str = {6, "Words."}};
+	msgpack_object text = value_text("Words.");
 	struct reply   reply = {.err = err, .field = span_of("", 0), .payload = &text};
 	on_part(user, shard, &reply);
 }
@@ -42,14 +43,10 @@ static void answer_text(service_part_fn on_part, void *user, uint32_t shard, enu
 static void answer_credential(service_part_fn on_part, void *user, uint32_t shard)
 {
 	msgpack_object_kv of[2] = {
-	    {{.type = MSGPACK_OBJECT_STR, .via.str = {12, "pass_type_id"}}, {.type = MSGPACK_OBJECT_STR}},
-	    {{.type = MSGPACK_OBJECT_STR, .via.str = {10, "generation"}},
-	     {.type = MSGPACK_OBJECT_POSITIVE_INTEGER}}};
+	    {value_text("pass_type_id"), value_text(shards.names[shard])},
+	    {value_text("generation"), value_integer((uint64_t)shards.generations[shard])}};
 	msgpack_object map = {.type = MSGPACK_OBJECT_MAP, .via.map = {2, of}};
 	struct reply   reply = {.payload = &map};
-	of[0].val.via.str.ptr = shards.names[shard];
-	of[0].val.via.str.size = (uint32_t)strlen(shards.names[shard]);
-	of[1].val.via.i64 = shards.generations[shard];
 	on_part(user, shard, &reply);
 }
 
@@ -67,7 +64,7 @@ static void put(uint32_t shard, const msgpack_object *args)
 static void answer(const struct call_spec *request, uint32_t shard, const msgpack_object *args,
                    service_part_fn on_part, void *user)
 {
-	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+	msgpack_object nil = value_nil();
 	struct reply   reply = {.payload = &nil};
 	bool           is_put = request->message == MSG_WALLET_APPLE_PUT;
 	bool           judges = is_put && arg_boolean(&args[ARG_WALLET_APPLE_PUT_judge], false);
