@@ -3,6 +3,7 @@
 
 #include "store/hot.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/support.h"
 
 enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
 
@@ -21,20 +22,12 @@ static struct hot change_of(struct supply *supply, struct hot hot)
 	return hot;
 }
 
-static bool same_pass(const struct hot *a, const struct hot *b)
-{
-	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
-	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
-	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
-	       a->ledger_head == b->ledger_head;
-}
-
 static void check_row(struct view *view, struct account_id account, uint32_t first)
 {
 	struct hot_at at;
 	uint8_t       counts[HOT_COUNTS] = {0};
 	for (uint32_t number = first; number < made && number < first + HOT_PASSES; number++) {
-		must(hot_get(view, account, number, &at) == OK && same_pass(&at.now, &model[number]));
+		must(hot_get(view, account, number, &at) == OK && same_hot(&at.now, &model[number]));
 		counts[hot_count(&at.now)]++;
 		counts[HOT_COUNT_USED]++;
 	}

@@ -65,14 +65,6 @@ static void fill(void)
 	commit();
 }
 
-static bool equal(const struct hot *a, const struct hot *b)
-{
-	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
-	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
-	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
-	       a->ledger_head == b->ledger_head;
-}
-
 /* The view holds `want`, of which there are `count`, in every way of asking. */
 static void expect(struct view *view, unsigned index, const struct hot *want, unsigned count)
 {
@@ -86,15 +78,16 @@ static void expect(struct view *view, unsigned index, const struct hot *want, un
 		struct row_key key = key_u32(account_of(index), i / HOT_PASSES);
 		unsigned       in_row = i % HOT_PASSES;
 		cr_assert_eq(hot_get(view, account_of(index), i, &at), OK);
-		cr_assert(equal(&at.now, &want[i]), "pass %u", i);
+		cr_assert(same_hot(&at.now, &want[i]), "pass %u", i);
 		if (in_row == 0) {
 			cr_assert_eq(view_get(view, TABLE_HOT, key_span(&key), &row), OK);
 			cr_assert_eq(hot_columns(view, account_of(index), i / HOT_PASSES, &columns, &used),
 			             OK);
 		}
 		struct hot pass = hot_row_pass(row, in_row);
-		cr_assert(equal(&pass, &want[i]) && in_row < used && updated[in_row] == want[i].updated.v &&
-		          balance[in_row] == want[i].balance && templates[in_row] == want[i].template);
+		cr_assert(same_hot(&pass, &want[i]) && in_row < used &&
+		          updated[in_row] == want[i].updated.v && balance[in_row] == want[i].balance &&
+		          templates[in_row] == want[i].template);
 	}
 	cr_assert_eq(hot_get(view, account_of(index), count, &at), ERR_NOT_FOUND);
 }
@@ -227,19 +220,19 @@ Test(cells, that_changed_too_often_are_no_longer_known_to_an_old_view)
 	for (unsigned i = 0; i < UNDO_ENTRIES / 2 - 1; i++)
 		change(0, 0);
 	cr_expect_eq(hot_get(reader, account_of(0), 0, &at), OK);
-	cr_expect(equal(&at.now, &then) && !db_reader_is_too_old(reader));
+	cr_expect(same_hot(&at.now, &then) && !db_reader_is_too_old(reader));
 	for (unsigned i = 0; i < UNDO_ENTRIES; i++)
 		change(0, 0);
 	cr_expect_eq(hot_get(reader, account_of(0), 0, &at), ERR_OVERLOADED);
 	cr_expect(db_reader_is_too_old(reader));
 	cr_expect_eq(hot_get(reader, account_of(1), 0, &at), OK, "a block that has not changed");
-	cr_expect(equal(&at.now, &other));
+	cr_expect(same_hot(&at.now, &other));
 	db_reader_end(reader);
 	commit();
 	cr_assert_eq(db_reader_begin(reader), OK);
 	cr_expect(!db_reader_is_too_old(reader));
 	cr_expect_eq(hot_get(reader, account_of(0), 0, &at), OK);
-	cr_expect(equal(&at.now, &model[0][0]));
+	cr_expect(same_hot(&at.now, &model[0][0]));
 }
 
 /* The view may have the tables of txn + 2: LMDB keeps them where those of `txn` were. */

@@ -9,31 +9,10 @@
 
 enum { PASSES = 2 * HOT_PASSES + 5 };
 
-static struct scratch          s;
+SCRATCH_SUITE(hot);
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
 static struct hot              model[PASSES];
 static unsigned                made;
-
-static void begin(void)
-{
-	scratch_open(&s);
-	made = 0;
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(hot, .init = begin, .fini = end);
-
-static bool equal(const struct hot *a, const struct hot *b)
-{
-	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
-	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
-	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
-	       a->ledger_head == b->ledger_head;
-}
 
 static struct hot any_pass(uint64_t *state)
 {
@@ -72,7 +51,7 @@ static void expect_row(unsigned row)
 	cr_assert(hot_row_is_whole(got));
 	for (unsigned i = row * HOT_PASSES; i < made && i < (row + 1) * HOT_PASSES; i++) {
 		struct hot pass = hot_row_pass(got, i % HOT_PASSES);
-		cr_assert(equal(&pass, &model[i]), "pass %u", i);
+		cr_assert(same_hot(&pass, &model[i]), "pass %u", i);
 		counts[hot_count(&pass)]++;
 		counts[HOT_COUNT_USED]++;
 	}
@@ -86,7 +65,7 @@ static void expect_all(void)
 		expect_row(row);
 	for (unsigned i = 0; i < made; i++) {
 		cr_assert_eq(hot_get(s.view, account, i, &at), OK);
-		cr_assert(equal(&at.now, &model[i]) && at.number == i);
+		cr_assert(same_hot(&at.now, &model[i]) && at.number == i);
 	}
 	cr_assert_eq(hot_get(s.view, account, made, &at), ERR_NOT_FOUND);
 	cr_assert_eq(hot_get(s.view, neighbour, 0, &at), ERR_NOT_FOUND);

@@ -12,23 +12,10 @@
 
 enum { PASSES_MAX = 2500, TEXT_MAX = 20 };
 
-static struct scratch          s;
+SCRATCH_SUITE(index, .timeout = 120);
 static const struct account_id account = {{'i', 'x'}}, other = {{'i', 'y'}};
 static char                    ids[PASSES_MAX][TEXT_MAX], names[PASSES_MAX][TEXT_MAX];
 static uint32_t                made;
-
-static void begin(void)
-{
-	scratch_open(&s);
-	made = 0;
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(index, .init = begin, .fini = end, .timeout = 120);
 
 static struct body body_of(uint32_t number, char visible[64])
 {

@@ -7,20 +7,7 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch s;
-
-static void begin(void)
-{
-	scratch_open(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
-
-TestSuite(ledger, .init = begin, .fini = end);
-
+SCRATCH_SUITE(ledger);
 static const struct account_id first = {{0}}, middle = {{'m'}},
                                last = {{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}};
 

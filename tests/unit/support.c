@@ -4,6 +4,7 @@
 #include "tests/unit/patience.h"
 
 #include "store/clean_mark.h"
+#include "store/hot_row.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -194,6 +195,14 @@ int in_child(int (*work)(void *user), void *user)
 	}
 	must(waitpid(pid, &status, 0) == pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+bool same_hot(const struct hot *a, const struct hot *b)
+{
+	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
+	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
+	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
+	       a->ledger_head == b->ledger_head;
 }
 
 struct span filler(uint64_t tag, size_t size)

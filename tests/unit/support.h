@@ -32,6 +32,9 @@ unsigned chance_below(uint64_t *state, unsigned bound);
  * signal. */
 int in_child(int (*work)(void *user), void *user);
 
+struct hot;
+bool same_hot(const struct hot *a, const struct hot *b);
+
 /* Bytes that depend only on `tag`, valid until the next 8 calls. */
 struct span filler(uint64_t tag, size_t size);
 
@@ -50,8 +53,8 @@ void scratch_commit(struct scratch *scratch);
 void scratch_reopen(struct scratch *scratch); /* drops uncommitted writes */
 void scratch_close(struct scratch *scratch);
 
-/* A Criterion suite with a scratch store `s` for each test. */
-#define SCRATCH_SUITE(name)                       \
+/* A Criterion suite with a scratch store `s` for each test, and perhaps a `.timeout`. */
+#define SCRATCH_SUITE(name, ...)                  \
 	static struct scratch s;                  \
 	static void           begin_scratch(void) \
 	{                                         \
@@ -61,7 +64,7 @@ void scratch_close(struct scratch *scratch);
 	{                                         \
 		scratch_close(&s);                \
 	}                                         \
-	TestSuite(name, .init = begin_scratch, .fini = end_scratch)
+	TestSuite(name, .init = begin_scratch, .fini = end_scratch, ##__VA_ARGS__)
 
 /* Opens a store with small segments; returns the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
