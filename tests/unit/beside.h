@@ -1,38 +1,21 @@
 /* The same writes twice: into memory, as late tables take them, and into rows. With a reader of the first. Criterion runs each
  * test in its own process, so these can be static. */
 #pragma once
-#include "store/cells_inside.h"
+#include "tests/unit/in_memory.h"
 
-#include "store/db_inside.h"
-#include "store/keys.h"
-#include "tests/unit/support.h"
-
-#include <criterion/criterion.h>
-
-static struct scratch s, plain;
-static struct cells  *cells; /* of `s` */
+static struct scratch plain;
 static struct view   *reader;
-static struct arena   arena;
-static uint64_t       state; /* of chance */
 
 static inline void begin(void)
 {
-	scratch_open(&s);
 	scratch_open(&plain);
-	cr_assert_eq(cells_open(&cells), OK);
-	db_use_cells(s.db, cells);
-	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
-	db_reader_use_cells(reader);
-	state = chance_begin();
+	open_cells(&reader, 1);
 }
 
 static inline void end(void)
 {
-	db_reader_close(&reader);
-	scratch_close(&s);
+	close_cells(&reader, 1);
 	scratch_close(&plain);
-	cells_close(&cells);
-	arena_free(&arena);
 }
 
 static inline struct account_id account_of(unsigned index)

@@ -1,48 +1,29 @@
 /* Blocks that go when memory is full: which ones may, what readers of every age see afterwards, and what is freed when. */
-#include "store/cells_inside.h"
+#include "tests/unit/in_memory.h"
 
 #include "schemas/limits.h"
-#include "store/db_inside.h"
 #include "store/hot.h"
 #include "store/index.h"
-#include "store/keys.h"
 #include "store/ledger.h"
-#include "tests/unit/support.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
 
 enum { ACCOUNTS = 40, ROWS = 3, PASSES = ROWS * HOT_PASSES, BLOCKS = 8, READERS = 3 };
 
-static struct scratch s;
-static struct cells  *cells;
-static struct view   *readers[READERS];
-static struct arena   arena;
-static uint64_t       state;
-static int64_t        model[ACCOUNTS][PASSES];
-static unsigned       made[ACCOUNTS];
-static uint64_t       events[ACCOUNTS]; /* the newest row of the ledger; each has its seq as its change */
+static struct view *readers[READERS];
+static int64_t      model[ACCOUNTS][PASSES];
+static unsigned     made[ACCOUNTS];
+static uint64_t     events[ACCOUNTS]; /* the newest row of the ledger; each has its seq as its change */
 
 static void begin(void)
 {
-	scratch_open(&s);
-	cr_assert_eq(cells_open(&cells), OK);
+	open_cells(readers, READERS);
 	cells_set_bound(cells, (struct cells_bound){.blocks = BLOCKS});
-	db_use_cells(s.db, cells);
-	for (unsigned i = 0; i < READERS; i++) {
-		cr_assert_eq(db_reader_open(s.db, &arena, &readers[i]), OK);
-		db_reader_use_cells(readers[i]);
-	}
-	state = chance_begin();
 }
 
 static void end(void)
 {
-	for (unsigned i = 0; i < READERS; i++)
-		db_reader_close(&readers[i]);
-	scratch_close(&s);
-	cells_close(&cells);
-	arena_free(&arena);
+	close_cells(readers, READERS);
 }
 
 TestSuite(cells_evict, .init = begin, .fini = end);

@@ -1,41 +1,25 @@
 /* Passes found by id in memory: always the pass that PASS_ID has at that moment. */
-#include "store/cells_inside.h"
+#include "tests/unit/in_memory.h"
 
-#include "store/db_inside.h"
 #include "store/hot.h"
 #include "store/index.h"
-#include "store/keys.h"
-#include "tests/unit/support.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
 
 enum { ACCOUNTS = 3, IDS = 150, PASSES_MAX = 2000 };
 
-static struct scratch s;
-static struct cells  *cells;
-static struct view   *reader;
-static struct arena   arena;
-static uint64_t       state;
-static unsigned       made[ACCOUNTS];
-static unsigned       ids[ACCOUNTS][PASSES_MAX]; /* that the pass has */
+static struct view *reader;
+static unsigned     made[ACCOUNTS];
+static unsigned     ids[ACCOUNTS][PASSES_MAX]; /* that the pass has */
 
 static void begin(void)
 {
-	scratch_open(&s);
-	cr_assert_eq(cells_open(&cells), OK);
-	db_use_cells(s.db, cells);
-	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
-	db_reader_use_cells(reader);
-	state = chance_begin();
+	open_cells(&reader, 1);
 }
 
 static void end(void)
 {
-	db_reader_close(&reader);
-	scratch_close(&s);
-	cells_close(&cells);
-	arena_free(&arena);
+	close_cells(&reader, 1);
 }
 
 TestSuite(cells_ids, .init = begin, .fini = end);
