@@ -32,8 +32,7 @@ struct lane *queue_lane(struct delivery_queue *queue, struct account_id account,
 	struct lane *lane;
 	LIST_FOREACH(lane, lane_bucket(queue, subscription), in_bucket)
 	{
-		if (!memcmp(lane->subscription.b, subscription.b, sizeof subscription.b) &&
-		    !memcmp(lane->account.b, account.b, sizeof account.b))
+		if (uuid_same(lane->subscription, subscription) && account_same(lane->account, account))
 			return lane;
 	}
 	return NULL;
@@ -45,8 +44,7 @@ static struct held_lease *lease_find(struct delivery_queue *queue, const struct 
 	struct held_lease *lease;
 	LIST_FOREACH(lease, lease_bucket(queue, lane, row->event), in_bucket)
 	{
-		if (lease->lane == lane && lease->due.v == row->due.v &&
-		    !memcmp(lease->event.b, row->event.b, sizeof row->event.b))
+		if (lease->lane == lane && lease->due.v == row->due.v && uuid_same(lease->event, row->event))
 			return lease;
 	}
 	return NULL;
@@ -99,7 +97,7 @@ static struct lane_owner *owner_of(struct delivery_queue *queue, struct account_
 	struct lane_owner   *owner;
 	LIST_FOREACH(owner, bucket, in_bucket)
 	{
-		if (!memcmp(owner->account.b, account.b, sizeof account.b)) return owner;
+		if (account_same(owner->account, account)) return owner;
 	}
 	if (!(owner = calloc(1, sizeof *owner))) return NULL;
 	owner->account = account;
@@ -235,8 +233,8 @@ static enum err look_up(struct lane *lane, struct view *view)
 	    .account = lane->account, .subscription = lane->subscription, .zone = ZONE_WAITING};
 	enum err err = delivery_from(view, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	bool own = !err && !memcmp(row.account.b, lane->account.b, sizeof row.account.b) &&
-	           !memcmp(row.subscription.b, lane->subscription.b, sizeof row.subscription.b);
+	bool own = !err && account_same(row.account, lane->account) &&
+	           uuid_same(row.subscription, lane->subscription);
 	lane->due.v = own ? row.due.v : NO_DUE;
 	lane->is_stale = false;
 	return OK;

@@ -16,7 +16,7 @@ static struct due_account *find(struct due_queue *queue, struct account_id id)
 {
 	struct due_account *account;
 	LIST_FOREACH(account, bucket_of(queue, id), in_bucket)
-	if (!memcmp(account->id.b, id.b, sizeof id.b)) return account;
+	if (account_same(account->id, id)) return account;
 	return NULL;
 }
 
@@ -99,7 +99,7 @@ static enum err look_up(struct due_queue *queue, struct due_account *account, st
 	struct notification_due due = {.account = account->id, .at = {INT64_MIN}};
 	enum err                err = notification_due_from(view, &due);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (err || memcmp(due.account.b, account->id.b, sizeof due.account.b)) {
+	if (err || !account_same(due.account, account->id)) {
 		drop(queue, account);
 		return OK;
 	}

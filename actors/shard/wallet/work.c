@@ -13,11 +13,6 @@ static struct wallet_work *of_entry(struct agenda_entry *entry)
 	return agenda_owner(entry, offsetof(struct wallet_work, entry));
 }
 
-static bool same_account(struct account_id a, struct account_id b)
-{
-	return !memcmp(a.b, b.b, sizeof a.b);
-}
-
 static struct work_bucket *bucket_of(struct work_queue *queue, struct account_id account,
                                      enum wallet_due_kind kind, uint32_t number)
 {
@@ -30,7 +25,7 @@ static struct wallet_work *find(struct work_queue *queue, struct account_id acco
 {
 	struct wallet_work *work;
 	LIST_FOREACH(work, bucket_of(queue, account, kind, number), in_bucket)
-	if (work->number == number && work->kind == kind && same_account(work->account, account)) return work;
+	if (work->number == number && work->kind == kind && account_same(work->account, account)) return work;
 	return NULL;
 }
 
@@ -45,7 +40,7 @@ static struct work_account *account_with(struct work_queue *queue, struct accoun
 {
 	struct work_account *account;
 	LIST_FOREACH(account, accounts_of(queue, id), in_bucket)
-	if (same_account(account->id, id)) return account;
+	if (account_same(account->id, id)) return account;
 	if (!(account = calloc(1, sizeof *account))) return NULL;
 	account->id = id;
 	for (unsigned i = 0; i < WORK_ALL_LINES; i++)
@@ -273,7 +268,7 @@ static enum err wake(struct work_queue *queue, const struct news *news, wall_us 
 	for (unsigned i = 0; i < WORK_BUCKETS; i++) {
 		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
 		{
-			bool is_meant = !news->account || same_account(work->account, *news->account);
+			bool is_meant = !news->account || account_same(work->account, *news->account);
 			if (is_meant) note_news(work, news, now);
 			if (!is_meant || !is_held(work, news, now)) continue;
 			if ((err = let_go(queue, work, now))) return err;
@@ -294,7 +289,7 @@ static bool read_news(const struct write *write, wall_us now, struct account_id 
 		return false;
 	struct span rest = span_of(write->key.at + sizeof account->b, WALLET_KEY_BYTES);
 	if (!wallet_key_read(rest, &news->kind, &news->credential) || !news->credential) return false;
-	if (same_account(*account, wallet_operator)) news->account = NULL;
+	if (account_same(*account, wallet_operator)) news->account = NULL;
 	news->what = NEWS_PUT;
 	if (write->kind == WRITE_DEL) return true;
 	if (wallet_credential_read(write->value, &row)) return false;
