@@ -67,8 +67,7 @@ enum err account_row_put(struct view *view, struct account_id id, const struct a
 		size += LOOKS_BYTES;
 	}
 	memcpy(bytes + size, row->name.at, row->name.size);
-	return write_put(view_writes(view), TABLE_ACCOUNT, key_span(&key),
-	                 span_of(bytes, size + row->name.size));
+	return view_put(view, TABLE_ACCOUNT, &key, span_of(bytes, size + row->name.size));
 }
 
 enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row)
@@ -90,7 +89,7 @@ enum err key_row_put(struct view *view, struct account_id account, const struct 
 	memcpy(bytes, row->hash, 32);
 	put_le64(bytes + 32, (uint64_t)row->created.v);
 	put_le64(bytes + 40, (uint64_t)row->revoked.v);
-	return write_put(view_writes(view), TABLE_KEY, key_span(&key), span_of(bytes, sizeof bytes));
+	return view_put(view, TABLE_KEY, &key, span_of(bytes, sizeof bytes));
 }
 
 enum err key_row_read(struct span value, struct key_row *row)

@@ -146,11 +146,7 @@ enum err audience_row_put(struct view *view, struct account_id account, const st
 	struct row_key key = key_uuid(account, row->id);
 	struct buffer  value = {0};
 	audience_write(row, &value);
-	enum err err = value.failed ? ERR_NO_MEMORY
-	                            : write_put(view_writes(view), TABLE_AUDIENCE, key_span(&key),
-	                                        buffer_span(&value));
-	buffer_free(&value);
-	return err;
+	return view_put_buffer(view, TABLE_AUDIENCE, &key, &value);
 }
 
 enum err audience_row_leave(struct view *view, struct account_id account, const struct audience *row,
@@ -171,5 +167,5 @@ enum err audience_row_leave(struct view *view, struct account_id account, const 
 enum err audience_row_del(struct view *view, struct account_id account, struct uuid id)
 {
 	struct row_key key = key_uuid(account, id);
-	return write_del(view_writes(view), TABLE_AUDIENCE, key_span(&key));
+	return view_del(view, TABLE_AUDIENCE, &key);
 }

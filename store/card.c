@@ -92,10 +92,10 @@ static enum err put_code(struct view *view, struct account_id account, const str
 {
 	struct row_key key = key_card_code(account, card->code);
 	uint8_t        value[CODE_BYTES];
-	if (!card->linked) return write_del(view_writes(view), TABLE_CARD_CODE, key_span(&key));
+	if (!card->linked) return view_del(view, TABLE_CARD_CODE, &key);
 	put_le32(value, card->pass_number);
 	memcpy(value + 4, card->id.b, sizeof card->id.b);
-	return write_put(view_writes(view), TABLE_CARD_CODE, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_CARD_CODE, &key, span_of(value, sizeof value));
 }
 
 enum err card_put(struct view *view, struct account_id account, const struct card *card)
@@ -103,9 +103,9 @@ enum err card_put(struct view *view, struct account_id account, const struct car
 	struct row_key key = key_card(account, card->pass_number, card->id), id = key_uuid(account, card->id);
 	uint8_t        value[CARD_BYTES_MAX], number[ID_BYTES];
 	struct span    row = span_of(value, card_write(card, value));
-	enum err       err = write_put(view_writes(view), TABLE_CARD, key_span(&key), row);
+	enum err       err = view_put(view, TABLE_CARD, &key, row);
 	put_le32(number, card->pass_number);
-	if (!err) err = write_put(view_writes(view), TABLE_CARD_ID, key_span(&id), span_of(number, ID_BYTES));
+	if (!err) err = view_put(view, TABLE_CARD_ID, &id, span_of(number, ID_BYTES));
 	return err ? err : put_code(view, account, card);
 }
 
@@ -113,9 +113,9 @@ enum err card_del(struct view *view, struct account_id account, const struct car
 {
 	struct row_key key = key_card(account, card->pass_number, card->id), id = key_uuid(account, card->id);
 	struct card    unlinked = *card;
-	enum err       err = write_del(view_writes(view), TABLE_CARD, key_span(&key));
+	enum err       err = view_del(view, TABLE_CARD, &key);
 	unlinked.linked = false;
-	if (!err) err = write_del(view_writes(view), TABLE_CARD_ID, key_span(&id));
+	if (!err) err = view_del(view, TABLE_CARD_ID, &id);
 	return err || !card->linked ? err : put_code(view, account, &unlinked);
 }
 

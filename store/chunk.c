@@ -68,9 +68,8 @@ enum err chunk_put(struct view *view, const struct chunk *chunk)
 {
 	uint8_t bytes[4 * CHUNK_PASSES];
 	if (chunk->count == 0 && chunk->key.size > sizeof(struct account_id))
-		return write_del(view_writes(view), chunk->table, key_span(&chunk->key));
+		return view_del(view, chunk->table, &chunk->key);
 	for (unsigned i = 0; i < chunk->count; i++)
 		put_le32(bytes + (size_t)4 * i, chunk->numbers[i]);
-	return write_put(view_writes(view), chunk->table, key_span(&chunk->key),
-	                 span_of(bytes, (size_t)4 * chunk->count));
+	return view_put(view, chunk->table, &chunk->key, span_of(bytes, (size_t)4 * chunk->count));
 }

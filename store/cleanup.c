@@ -42,14 +42,13 @@ enum err cleanup_put(struct view *view, const struct cleanup *row)
 	must(row->state_size <= CLEANUP_STATE_MAX);
 	put_le64(value, (uint64_t)row->from.v);
 	memcpy(value + HEAD_BYTES, row->state, row->state_size);
-	return write_put(view_writes(view), TABLE_CLEANUP, key_span(&key),
-	                 span_of(value, (size_t)HEAD_BYTES + row->state_size));
+	return view_put(view, TABLE_CLEANUP, &key, span_of(value, (size_t)HEAD_BYTES + row->state_size));
 }
 
 enum err cleanup_del(struct view *view, const struct cleanup *row)
 {
 	struct row_key key = key_of(row);
-	return write_del(view_writes(view), TABLE_CLEANUP, key_span(&key));
+	return view_del(view, TABLE_CLEANUP, &key);
 }
 
 static enum err read_value(struct span value, struct cleanup *row)

@@ -89,13 +89,13 @@ enum err delivery_put(struct view *view, const struct delivery *row)
 	put_le64(value + WAITING_BYTES, row->token);
 	put_le64(value + WAITING_BYTES + 8, row->instance);
 	size_t size = row->zone == ZONE_LEASED ? (size_t)LEASED_BYTES : (size_t)WAITING_BYTES;
-	return write_put(view_writes(view), TABLE_DELIVERY, key_span(&key), span_of(value, size));
+	return view_put(view, TABLE_DELIVERY, &key, span_of(value, size));
 }
 
 enum err delivery_del(struct view *view, const struct delivery *row)
 {
 	struct row_key key = key_delivery(row);
-	return write_del(view_writes(view), TABLE_DELIVERY, key_span(&key));
+	return view_del(view, TABLE_DELIVERY, &key);
 }
 
 enum err delivery_get(struct view *view, struct delivery *row)
@@ -150,13 +150,13 @@ enum err delivery_end_put(struct view *view, const struct delivery_end *row)
 	put_le64(value + AT_ENDED, (uint64_t)row->ended.v);
 	memcpy(value + AT_IDS, row->was.subscription.b, sizeof row->was.subscription.b);
 	memcpy(value + AT_IDS + sizeof(struct uuid), row->was.event.b, sizeof row->was.event.b);
-	return write_put(view_writes(view), TABLE_DELIVERY_END, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_DELIVERY_END, &key, span_of(value, sizeof value));
 }
 
 enum err delivery_end_del(struct view *view, struct account_id account, uint64_t number)
 {
 	struct row_key key = key_u64(account, number);
-	return write_del(view_writes(view), TABLE_DELIVERY_END, key_span(&key));
+	return view_del(view, TABLE_DELIVERY_END, &key);
 }
 
 static enum err end_of(struct account_id account, const struct view_row *found, struct delivery_end *row)

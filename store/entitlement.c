@@ -138,7 +138,7 @@ static enum err put(struct view *view, struct account_id account, const struct e
 	struct row_key key = key_entitlement(account, row->pass, row->id);
 	uint8_t        value[ENTITLEMENT_BYTES];
 	entitlement_write(row, value);
-	return write_put(view_writes(view), TABLE_ENTITLEMENT, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_ENTITLEMENT, &key, span_of(value, sizeof value));
 }
 
 enum err entitlement_held(struct view *view, struct account_id account, uint32_t pass, uint32_t family,
@@ -162,7 +162,7 @@ static enum err hold_one_more(struct view *view, struct account_id account, cons
 	enum err       err = entitlement_held(view, account, row->pass, row->family, &count);
 	if (err) return err;
 	put_le32(value, count + 1);
-	return write_put(view_writes(view), TABLE_HELD, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_HELD, &key, span_of(value, sizeof value));
 }
 
 enum err entitlement_add(struct view *view, struct account_id account, const struct entitlement *row)
@@ -173,7 +173,7 @@ enum err entitlement_add(struct view *view, struct account_id account, const str
 	enum err err = reward_tally_get(view, account, &tally);
 	if (err || (err = put(view, account, row)) || (err = hold_one_more(view, account, row))) return err;
 	if (row->expires.v && (err = expiry_add(view, account, row->expires))) return err;
-	if ((err = write_put(view_writes(view), TABLE_OPEN, key_span(&open), span_of(NULL, 0)))) return err;
+	if ((err = view_put(view, TABLE_OPEN, &open, span_of(NULL, 0)))) return err;
 	tally.entitlements++;
 	tally.open++;
 	return reward_tally_put(view, account, &tally);
@@ -195,7 +195,7 @@ enum err entitlement_change(struct view *view, struct account_id account, const 
 	else
 		tally.replaced++;
 	if ((err = reward_tally_put(view, account, &tally))) return err;
-	if ((err = write_del(view_writes(view), TABLE_OPEN, key_span(&open)))) return err;
+	if ((err = view_del(view, TABLE_OPEN, &open))) return err;
 	return before->expires.v ? expiry_take(view, account, before->expires) : OK;
 }
 

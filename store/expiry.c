@@ -27,9 +27,9 @@ static enum err get(struct view *view, const struct row_key *key, uint64_t *coun
 static enum err put(struct view *view, const struct row_key *key, uint64_t count)
 {
 	uint8_t value[EXPIRY_BYTES];
-	if (count == 0) return write_del(view_writes(view), TABLE_EXPIRY, key_span(key));
+	if (count == 0) return view_del(view, TABLE_EXPIRY, key);
 	put_le64(value, count);
-	return write_put(view_writes(view), TABLE_EXPIRY, key_span(key), span_of(value, sizeof value));
+	return view_put(view, TABLE_EXPIRY, key, span_of(value, sizeof value));
 }
 
 enum err expiry_add(struct view *view, struct account_id account, wall_us at)

@@ -125,7 +125,7 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 	b[hot_count(pass)]++;
 	b[HOT_COUNT_USED]++;
 	if ((err = template_count_pass(view, account, NULL, pass))) return err;
-	err = write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
+	err = view_put(view, TABLE_HOT, &key, span_of(b, sizeof b));
 	return err ? err : status_put(view, account, number, pass, true);
 }
 

@@ -90,8 +90,7 @@ enum err idempotency_replace(struct view *view, struct account_id account, const
 	put_le64(value + 16, row->order);
 	memcpy(value + 24, row->request, sizeof row->request);
 	if (detail.size) memcpy(value + HEAD_BYTES, detail.at, detail.size);
-	return write_put(view_writes(view), TABLE_IDEMPOTENCY, key_span(&key),
-	                 span_of(value, HEAD_BYTES + detail.size));
+	return view_put(view, TABLE_IDEMPOTENCY, &key, span_of(value, HEAD_BYTES + detail.size));
 }
 
 enum err idempotency_put(struct view *view, struct account_id account, const uint8_t hash[32],
@@ -103,15 +102,14 @@ enum err idempotency_put(struct view *view, struct account_id account, const uin
 	if (err) return err;
 	memcpy(place, hash, KEY_HASH_BYTES);
 	put_le64(place + KEY_HASH_BYTES, (uint64_t)row->at.v);
-	return write_put(view_writes(view), TABLE_IDEMPOTENCY_ORDER, key_span(&order),
-	                 span_of(place, sizeof place));
+	return view_put(view, TABLE_IDEMPOTENCY_ORDER, &order, span_of(place, sizeof place));
 }
 
 enum err idempotency_del(struct view *view, struct account_id account, const struct idempotency_order *old)
 {
 	struct row_key key = key_hash(account, old->key), order = key_u64(account, old->order);
-	enum err       err = write_del(view_writes(view), TABLE_IDEMPOTENCY, key_span(&key));
-	return err ? err : write_del(view_writes(view), TABLE_IDEMPOTENCY_ORDER, key_span(&order));
+	enum err       err = view_del(view, TABLE_IDEMPOTENCY, &key);
+	return err ? err : view_del(view, TABLE_IDEMPOTENCY_ORDER, &order);
 }
 
 /* A row found in the order table, if it is the account's. */

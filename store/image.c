@@ -121,7 +121,7 @@ enum err image_url_put(struct view *view, struct account_id account, struct span
 	put_le32(at + 4, image->width);
 	put_le32(at + 8, image->height);
 	put_le64(at + 12, (uint64_t)image->fetched.v);
-	return write_put(view_writes(view), TABLE_IMAGE_URL, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_IMAGE_URL, &key, span_of(value, sizeof value));
 }
 
 enum err image_part_put(struct view *view, struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES],
@@ -133,7 +133,7 @@ enum err image_part_put(struct view *view, struct account_id account, const uint
 	enum err err = view_get(view, TABLE_IMAGE, key_span(&key), &there);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (!err && span_equal(there, bytes)) return OK;
-	return write_put(view_writes(view), TABLE_IMAGE, key_span(&key), bytes);
+	return view_put(view, TABLE_IMAGE, &key, bytes);
 }
 
 enum err image_keep(struct view *view, struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES],
@@ -153,7 +153,7 @@ enum err image_url_clean(struct view *view, struct cleanup *row, bool *done)
 	enum err err = image_use_count(view, row->account, IMAGE_USE_URL, row->subject, &count);
 	if (err || count) return err;
 	if ((err = move_bytes(view, row->account, &key, NULL))) return err;
-	return write_del(view_writes(view), TABLE_IMAGE_URL, key_span(&key));
+	return view_del(view, TABLE_IMAGE_URL, &key);
 }
 
 /* Missing parts are deleted like others. State: the first part that may exist, u8. */
@@ -167,7 +167,7 @@ enum err image_clean(struct view *view, struct cleanup *row, bool *done)
 	if (err || count) return err;
 	for (; !err && part < end && part < IMAGE_PARTS_MAX; part++) {
 		struct row_key key = key_part(row->account, row->subject, part);
-		err = write_del(view_writes(view), TABLE_IMAGE, key_span(&key));
+		err = view_del(view, TABLE_IMAGE, &key);
 	}
 	*done = part >= IMAGE_PARTS_MAX;
 	if (!err && *done) err = image_shapes_del(view, row->account, row->subject);

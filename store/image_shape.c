@@ -43,7 +43,7 @@ enum err image_shape_put(struct view *view, struct account_id account, const uin
 {
 	struct row_key key = key_shape(account, image, shape);
 	if (png.size == 0 || png.size > SHAPE_BYTES_MAX) return ERR_TOO_LARGE;
-	return write_put(view_writes(view), TABLE_IMAGE_SHAPE, key_span(&key), png);
+	return view_put(view, TABLE_IMAGE_SHAPE, &key, png);
 }
 
 enum err shape_verdict_read(struct span value, struct shape_verdict *verdict)
@@ -73,7 +73,7 @@ static enum err put_verdict(struct view *view, struct account_id account,
 	struct row_key key = key_shape(account, image, VERDICT);
 	uint8_t        value[VERDICT_BYTES] = {VERDICT_VERSION, (uint8_t)verdict->fault};
 	put_le16(value + 2, (uint16_t)verdict->made);
-	return write_put(view_writes(view), TABLE_IMAGE_SHAPE, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_IMAGE_SHAPE, &key, span_of(value, sizeof value));
 }
 
 /* Due ----------------------------------------------------------------------------------------------------- */
@@ -139,16 +139,16 @@ enum err shape_due_put(struct view *view, const struct shape_due *due)
 	struct row_key key = key_due(due);
 	struct row_key at = key_image(due->at, due->hash);
 	uint8_t        value[DUE_BYTES];
-	if (due->is_walk) return write_put(view_writes(view), TABLE_SHAPE_DUE, key_span(&key), key_span(&at));
+	if (due->is_walk) return view_put(view, TABLE_SHAPE_DUE, &key, key_span(&at));
 	put_le16(value, (uint16_t)due->wanted);
 	put_le32(value + 2, due->size);
-	return write_put(view_writes(view), TABLE_SHAPE_DUE, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_SHAPE_DUE, &key, span_of(value, sizeof value));
 }
 
 enum err shape_due_del(struct view *view, const struct shape_due *due)
 {
 	struct row_key key = key_due(due);
-	return write_del(view_writes(view), TABLE_SHAPE_DUE, key_span(&key));
+	return view_del(view, TABLE_SHAPE_DUE, &key);
 }
 
 enum err shapes_want(struct view *view, struct account_id account, const struct image *image, unsigned roles)
@@ -186,8 +186,7 @@ enum err shapes_end(struct view *view, struct account_id account, const uint8_t 
 	if (verdict->fault) whole.fault = verdict->fault;
 	if ((err = put_verdict(view, account, image, &whole))) return err;
 	due.wanted &= ~whole.made;
-	return due.wanted ? shape_due_put(view, &due)
-	                  : write_del(view_writes(view), TABLE_SHAPE_DUE, key_span(&key));
+	return due.wanted ? shape_due_put(view, &due) : view_del(view, TABLE_SHAPE_DUE, &key);
 }
 
 enum err shape_due_after(struct view *view, const struct shape_due *after, struct shape_due *due)
@@ -208,10 +207,10 @@ enum err shape_due_after(struct view *view, const struct shape_due *after, struc
 enum err image_shapes_del(struct view *view, struct account_id account, const uint8_t image[IMAGE_HASH_BYTES])
 {
 	struct row_key due = key_image(account, image);
-	enum err       err = write_del(view_writes(view), TABLE_SHAPE_DUE, key_span(&due));
+	enum err       err = view_del(view, TABLE_SHAPE_DUE, &due);
 	for (unsigned i = 0; !err && i < SHAPE_END; i++) {
 		struct row_key key = key_shape(account, image, i);
-		err = write_del(view_writes(view), TABLE_IMAGE_SHAPE, key_span(&key));
+		err = view_del(view, TABLE_IMAGE_SHAPE, &key);
 	}
 	return err;
 }

@@ -74,12 +74,12 @@ enum err image_use_move(struct view *view, struct account_id account, struct ima
 	enum err       err = get(view, &key, &count, &roles);
 	if (err || (count == 0 && by < 0)) return err;
 	if (count + (uint32_t)by == 0) {
-		err = write_del(view_writes(view), TABLE_IMAGE_USE, key_span(&key));
+		err = view_del(view, TABLE_IMAGE_USE, &key);
 		return err ? err : leave_over(view, account, use.what, hash);
 	}
 	put_le32(value, count + (uint32_t)by);
 	value[COUNT_BYTES] = (uint8_t)(by > 0 ? roles | use.roles : roles);
-	return write_put(view_writes(view), TABLE_IMAGE_USE, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_IMAGE_USE, &key, span_of(value, sizeof value));
 }
 
 enum err image_urls_of(struct span appearance, struct arena *arena, struct span urls[IMAGE_USES])

@@ -189,8 +189,7 @@ static enum err look_up(struct view *view, const struct index_change *change, st
 static enum err put_entry(struct view *view, const struct entry *entry)
 {
 	enum err err = OK;
-	if (entry->bound.size)
-		err = write_del(view_writes(view), entry->chunk.table, key_span(&entry->bound));
+	if (entry->bound.size) err = view_del(view, entry->chunk.table, &entry->bound);
 	if (!err) err = chunk_put(view, &entry->chunk);
 	return err || entry->rest.count == 0 ? err : chunk_put(view, &entry->rest);
 }
@@ -200,8 +199,8 @@ static enum err put_move(struct view *view, const struct move *move, enum table 
                          const struct row_key *old, const struct row_key *new)
 {
 	enum err err = OK;
-	if (move->old.place.size) err = write_del(view_writes(view), table, key_span(old));
-	if (!err) err = write_put(view_writes(view), table, key_span(new), span_of(NULL, 0));
+	if (move->old.place.size) err = view_del(view, table, old);
+	if (!err) err = view_put(view, table, new, span_of(NULL, 0));
 	if (!err && move->old.place.size && !move->same_chunk) err = put_entry(view, &move->old);
 	return err ? err : put_entry(view, &move->new);
 }

@@ -54,13 +54,12 @@ static enum err put(struct view *view, enum table table, struct row_key key, con
 	if (logo.size) memcpy(value + HEAD_BYTES, logo.at, logo.size);
 	if (banner.size) memcpy(value + HEAD_BYTES + logo.size, banner.at, banner.size);
 	if (icon.size) memcpy(value + HEAD_BYTES + logo.size + banner.size, icon.at, icon.size);
-	return write_put(view_writes(view), table, key_span(&key),
-	                 span_of(value, HEAD_BYTES + logo.size + banner.size + icon.size));
+	return view_put(view, table, &key, span_of(value, HEAD_BYTES + logo.size + banner.size + icon.size));
 }
 
 static enum err del(struct view *view, enum table table, struct row_key key)
 {
-	return write_del(view_writes(view), table, key_span(&key));
+	return view_del(view, table, &key);
 }
 
 enum err issuing_get(struct view *view, struct account_id account, uint32_t number, struct issuing *row)

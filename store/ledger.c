@@ -36,7 +36,7 @@ enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, 
 	put_le64(bytes + 24, (uint64_t)row->delta);
 	put_le64(bytes + 32, (uint64_t)row->balance);
 	size_t size = ledger_moves(row->what) ? LEDGER_MOVE_BYTES : LEDGER_EVENT_BYTES;
-	return write_put(view_writes(view), TABLE_LEDGER, key_span(&key), span_of(bytes, size));
+	return view_put(view, TABLE_LEDGER, &key, span_of(bytes, size));
 }
 
 enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, struct ledger_row *row)

@@ -84,7 +84,7 @@ static enum err put_row(struct view *view, struct account_id account, uint32_t n
 	notification_write(row, &value);
 	fold_text(row->message, &text);
 	enum err err = text.failed || value.failed ? ERR_NO_MEMORY : OK;
-	if (!err) err = write_put(view_writes(view), TABLE_NOTIFICATION, key_span(&key), buffer_span(&value));
+	if (!err) err = view_put(view, TABLE_NOTIFICATION, &key, buffer_span(&value));
 	if (!err) err = text_put_in(view, texts, account, number, buffer_span(&text));
 	buffer_free(&text);
 	buffer_free(&value);
@@ -179,7 +179,7 @@ static enum err add_state(struct view *view, struct account_id account, uint32_t
 		put_le64(row + AT_EARLIEST, (uint64_t)scheduled.v);
 	if (i == 0 || scheduled.v > (int64_t)get_le64(row + AT_LATEST))
 		put_le64(row + AT_LATEST, (uint64_t)scheduled.v);
-	return write_put(view_writes(view), TABLE_NOTIFICATION_HOT, key_span(&key), span_of(row, sizeof row));
+	return view_put(view, TABLE_NOTIFICATION_HOT, &key, span_of(row, sizeof row));
 }
 
 /* Counts ------------------------------------------------------------------------------------------------------- */
@@ -212,8 +212,7 @@ static enum err put_tally(struct view *view, struct account_id account,
 	put_le32(value, tally->made);
 	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
 		put_le32(value + 4 + 4 * i, tally->counts[i]);
-	return write_put(view_writes(view), TABLE_NOTIFICATION_TALLY, key_span(&key),
-	                 span_of(value, sizeof value));
+	return view_put(view, TABLE_NOTIFICATION_TALLY, &key, span_of(value, sizeof value));
 }
 
 /* Due rows ------------------------------------------------------------------------------------------------------- */
@@ -276,8 +275,7 @@ enum err notification_add(struct view *view, struct account_id account, const st
 	struct row_key          key = due_key(&due);
 	if ((err = put_row(view, account, tally.made, row))) return err;
 	if ((err = add_state(view, account, tally.made, scheduled))) return err;
-	if ((err = write_put(view_writes(view), TABLE_NOTIFICATION_DUE, key_span(&key), span_of(NULL, 0))))
-		return err;
+	if ((err = view_put(view, TABLE_NOTIFICATION_DUE, &key, span_of(NULL, 0)))) return err;
 	tally.made++;
 	tally.counts[NOTIFICATION_SCHEDULED]++;
 	return put_tally(view, account, &tally);
@@ -345,9 +343,7 @@ enum err notification_end(struct view *view, struct account_id account, uint32_t
 	} else if ((err = notification_blank(view, account, number))) {
 		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	}
-	if ((err = write_put(view_writes(view), TABLE_NOTIFICATION_HOT, key_span(&hot),
-	                     span_of(row, sizeof row))))
-		return err;
-	if ((err = write_del(view_writes(view), TABLE_NOTIFICATION_DUE, key_span(&key)))) return err;
+	if ((err = view_put(view, TABLE_NOTIFICATION_HOT, &hot, span_of(row, sizeof row)))) return err;
+	if ((err = view_del(view, TABLE_NOTIFICATION_DUE, &key))) return err;
 	return put_tally(view, account, &tally);
 }

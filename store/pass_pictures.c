@@ -53,11 +53,11 @@ enum err pass_pictures_put(struct view *view, struct account_id account, uint32_
 		if (url.size) memcpy(value + at, url.at, url.size);
 		at += url.size;
 	}
-	return write_put(view_writes(view), TABLE_PASS_PICTURES, key_span(&key), span_of(value, at));
+	return view_put(view, TABLE_PASS_PICTURES, &key, span_of(value, at));
 }
 
 enum err pass_pictures_del(struct view *view, struct account_id account, uint32_t pass_number)
 {
 	struct row_key key = key_u32(account, pass_number);
-	return write_del(view_writes(view), TABLE_PASS_PICTURES, key_span(&key));
+	return view_del(view, TABLE_PASS_PICTURES, &key);
 }

@@ -65,14 +65,14 @@ static enum err put_name(struct view *view, const struct row_key *key, const str
 	put_le32(value, row->number);
 	put_le64(value + 4, (uint64_t)row->named_at.v);
 	memcpy(value + READER_NAME_HEAD_BYTES, row->name.at, row->name.size);
-	return write_put(view_writes(view), TABLE_READER_NAME, key_span(key),
-	                 span_of(value, READER_NAME_HEAD_BYTES + row->name.size));
+	return view_put(view, TABLE_READER_NAME, key,
+	                span_of(value, READER_NAME_HEAD_BYTES + row->name.size));
 }
 
 enum err reader_row_put(struct view *view, struct account_id account, const struct reader_row *row)
 {
 	struct row_key id = key_reader(account, row->id), number = key_u32(account, row->number);
-	enum err       err = write_put(view_writes(view), TABLE_READER_NUMBER, key_span(&number), row->id);
+	enum err       err = view_put(view, TABLE_READER_NUMBER, &number, row->id);
 	if (!err && row->named) err = put_name(view, &id, row);
 	return err ? err : reader_row_count(view, account, row);
 }
@@ -84,15 +84,15 @@ enum err reader_row_count(struct view *view, struct account_id account, const st
 	must(row->number);
 	put_le32(value, row->number);
 	put_le32(value + 4, row->scans);
-	return write_put(view_writes(view), TABLE_READER, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_READER, &key, span_of(value, sizeof value));
 }
 
 enum err reader_row_del(struct view *view, struct account_id account, const struct reader_row *row)
 {
 	struct row_key id = key_reader(account, row->id), number = key_u32(account, row->number);
 	must(!row->named);
-	enum err err = write_del(view_writes(view), TABLE_READER, key_span(&id));
-	return err ? err : write_del(view_writes(view), TABLE_READER_NUMBER, key_span(&number));
+	enum err err = view_del(view, TABLE_READER, &id);
+	return err ? err : view_del(view, TABLE_READER_NUMBER, &number);
 }
 
 enum err reader_name_del(struct view *view, struct account_id account, struct reader_row *row)
@@ -100,7 +100,7 @@ enum err reader_name_del(struct view *view, struct account_id account, struct re
 	struct row_key id = key_reader(account, row->id);
 	must(row->named);
 	row->named = false;
-	enum err err = write_del(view_writes(view), TABLE_READER_NAME, key_span(&id));
+	enum err err = view_del(view, TABLE_READER_NAME, &id);
 	return err || row->scans ? err : reader_row_del(view, account, row);
 }
 

@@ -61,10 +61,7 @@ enum err redemption_put(struct view *view, struct account_id account, const stru
 	buffer_append(&bytes, head, sizeof head);
 	buffer_append(&bytes, row->context.at, row->context.size);
 	buffer_append(&bytes, row->note.at, row->note.size);
-	enum err err = bytes.failed ? ERR_NO_MEMORY : OK;
-	if (!err) err = write_put(view_writes(view), TABLE_REDEMPTION, key_span(&key), buffer_span(&bytes));
-	buffer_free(&bytes);
-	return err;
+	return view_put_buffer(view, TABLE_REDEMPTION, &key, &bytes);
 }
 
 enum err redemption_next(struct view *view, struct account_id account, struct buffer *room,

@@ -110,7 +110,7 @@ enum err registration_renew(struct view *view, struct account_id account, const 
 	struct row_key key = key_of(account, row);
 	uint8_t        value[REGISTRATION_BYTES_MAX];
 	struct span    bytes = span_of(value, registration_write(row, value));
-	return write_put(view_writes(view), TABLE_REGISTRATION, key_span(&key), bytes);
+	return view_put(view, TABLE_REGISTRATION, &key, bytes);
 }
 
 enum err registration_put(struct view *view, struct account_id account, const struct registration *row)
@@ -119,9 +119,7 @@ enum err registration_put(struct view *view, struct account_id account, const st
 	enum err       err = view_exists(view, TABLE_REGISTRATION, key_span(&key));
 	if (err == ERR_NOT_FOUND) err = tally_registrations(view, account, 1);
 	if (!err) err = registration_renew(view, account, row);
-	return err ? err
-	           : write_put(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device),
-	                       span_of("", 0));
+	return err ? err : view_put(view, TABLE_REGISTRATION_DEVICE, &by_device, span_of("", 0));
 }
 
 enum err registration_del(struct view *view, struct account_id account, const struct registration *row)
@@ -129,9 +127,8 @@ enum err registration_del(struct view *view, struct account_id account, const st
 	struct row_key key = key_of(account, row), by_device = key_by_device(account, row);
 	enum err       err = view_exists(view, TABLE_REGISTRATION, key_span(&key));
 	if (!err) err = tally_registrations(view, account, -1);
-	if (!err || err == ERR_NOT_FOUND)
-		err = write_del(view_writes(view), TABLE_REGISTRATION, key_span(&key));
-	return err ? err : write_del(view_writes(view), TABLE_REGISTRATION_DEVICE, key_span(&by_device));
+	if (!err || err == ERR_NOT_FOUND) err = view_del(view, TABLE_REGISTRATION, &key);
+	return err ? err : view_del(view, TABLE_REGISTRATION_DEVICE, &by_device);
 }
 
 static enum err take_row(struct row_key begin, const struct view_row *found, struct registration *row)

@@ -56,7 +56,7 @@ enum err reward_put(struct view *view, struct account_id account, const struct r
 	struct row_key key = key_u32(account, row->family);
 	uint8_t        value[REWARD_BYTES_MAX];
 	size_t         size = reward_write(row, value);
-	return write_put(view_writes(view), TABLE_REWARD, key_span(&key), span_of(value, size));
+	return view_put(view, TABLE_REWARD, &key, span_of(value, size));
 }
 
 enum err reward_next(struct view *view, struct account_id account, struct reward *row)
@@ -91,15 +91,14 @@ enum err reward_slug_put(struct view *view, struct account_id account, const str
 	struct row_key key = key_reward_slug(account, row->slug);
 	uint8_t        family[4];
 	put_le32(family, row->family);
-	return write_put(view_writes(view), TABLE_REWARD_SLUG, key_span(&key),
-	                 span_of(family, sizeof family));
+	return view_put(view, TABLE_REWARD_SLUG, &key, span_of(family, sizeof family));
 }
 
 enum err reward_del(struct view *view, struct account_id account, const struct reward *row)
 {
 	struct row_key key = key_u32(account, row->family), slug = key_reward_slug(account, row->slug);
-	enum err       err = write_del(view_writes(view), TABLE_REWARD, key_span(&key));
-	return err ? err : write_del(view_writes(view), TABLE_REWARD_SLUG, key_span(&slug));
+	enum err       err = view_del(view, TABLE_REWARD, &key);
+	return err ? err : view_del(view, TABLE_REWARD_SLUG, &slug);
 }
 
 /* REWARD_VERSION ----------------------------------------------------------------------------------------- */
@@ -213,7 +212,7 @@ enum err reward_version_put(struct view *view, struct account_id account, const 
 	struct row_key key = key_reward_version(account, row->family, row->version);
 	uint8_t        value[REWARD_VERSION_BYTES_MAX];
 	size_t         size = reward_version_write(row, value);
-	return write_put(view_writes(view), TABLE_REWARD_VERSION, key_span(&key), span_of(value, size));
+	return view_put(view, TABLE_REWARD_VERSION, &key, span_of(value, size));
 }
 
 struct cleanup reward_left_over(struct account_id account, const struct reward *row)
@@ -242,7 +241,7 @@ static enum err remove_version(struct view *view, struct account_id account, uin
 	enum err       err = view_get(view, TABLE_REWARD_VERSION, key_span(&key), &value);
 	*gone = !err;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	return write_del(view_writes(view), TABLE_REWARD_VERSION, key_span(&key));
+	return view_del(view, TABLE_REWARD_VERSION, &key);
 }
 
 enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done)
@@ -307,5 +306,5 @@ enum err reward_tally_put(struct view *view, struct account_id account, const st
 	put_le64(value + 16, tally->redeemed);
 	put_le64(value + 24, tally->replaced);
 	put_le64(value + 32, tally->open);
-	return write_put(view_writes(view), TABLE_REWARD_TALLY, key_span(&key), span_of(value, sizeof value));
+	return view_put(view, TABLE_REWARD_TALLY, &key, span_of(value, sizeof value));
 }

@@ -34,17 +34,13 @@ enum err rule_row_put(struct view *view, struct account_id account, const struct
 	put_le64(head + 9, (uint64_t)row->updated.v);
 	buffer_append(&value, head, sizeof head);
 	buffer_append(&value, row->text.at, row->text.size);
-	enum err err = value.failed
-	                   ? ERR_NO_MEMORY
-	                   : write_put(view_writes(view), TABLE_RULE, key_span(&key), buffer_span(&value));
-	buffer_free(&value);
-	return err;
+	return view_put_buffer(view, TABLE_RULE, &key, &value);
 }
 
 enum err rule_row_del(struct view *view, struct account_id account, struct uuid id)
 {
 	struct row_key key = key_uuid(account, id);
-	return write_del(view_writes(view), TABLE_RULE, key_span(&key));
+	return view_del(view, TABLE_RULE, &key);
 }
 
 enum err rule_row_next(struct view *view, struct account_id account, struct buffer *room,
@@ -77,7 +73,7 @@ enum err rule_fired_get(struct view *view, struct account_id account, struct uui
 enum err rule_fired_put(struct view *view, struct account_id account, struct uuid id, uint32_t number)
 {
 	struct row_key key = key_fired(account, id, number);
-	return write_put(view_writes(view), TABLE_RULE_FIRED, key_span(&key), span_of(NULL, 0));
+	return view_put(view, TABLE_RULE_FIRED, &key, span_of(NULL, 0));
 }
 
 enum err rule_fired_clean(struct view *view, struct cleanup *row, bool *done)
@@ -100,6 +96,6 @@ enum err rule_fired_clean(struct view *view, struct cleanup *row, bool *done)
 	*done = count < room;
 	err = OK;
 	for (unsigned i = 0; !err && i < count; i++)
-		err = write_del(view_writes(view), TABLE_RULE_FIRED, key_span(&keys[i]));
+		err = view_del(view, TABLE_RULE_FIRED, &keys[i]);
 	return err;
 }

@@ -68,7 +68,7 @@ enum err scan_gather(struct view *view, struct account_id account, struct accoun
 		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	for (unsigned i = 0; i < count; i++)
 		readers[i] = scan_rows_reader(row, first + i);
-	if ((err = write_put(view_writes(view), TABLE_SCAN, key_span(&key), row))) return err;
+	if ((err = view_put(view, TABLE_SCAN, &key, row))) return err;
 	if ((err = count_readers(view, account, readers, count))) return err;
 	whole.recent_from = ends->recent_from = 0;
 	return scan_tally_put(view, account, &whole);

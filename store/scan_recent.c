@@ -40,7 +40,7 @@ enum err scan_ledger_put(struct view *view, struct account_id account, const str
 	put_le32(bytes + AT_NUMBER, ends->scans);
 	put_le32(bytes + AT_READER, row->reader);
 	memcpy(bytes + AT_ID, row->id.b, sizeof row->id);
-	return write_put(view_writes(view), TABLE_LEDGER, key_span(&key), span_of(bytes, sizeof bytes));
+	return view_put(view, TABLE_LEDGER, &key, span_of(bytes, sizeof bytes));
 }
 
 /* Recent ones --------------------------------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ enum err scan_tally_put(struct view *view, struct account_id account, const stru
 	put_le32(bytes + AT_READERS, tally->readers);
 	put_le32(bytes + AT_READERS + 4, tally->readers_named);
 	put_le64(bytes + AT_RECENT, tally->recent_from);
-	return write_put(view_writes(view), TABLE_SCAN_TALLY, key_span(&key), span_of(bytes, sizeof bytes));
+	return view_put(view, TABLE_SCAN_TALLY, &key, span_of(bytes, sizeof bytes));
 }
 
 /* Reading rows ------------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 	}
 	memset(row, STATUS_NOBODY, sizeof row);
 	row[0] = byte;
-	return write_put(view_writes(view), TABLE_STATUS, key_span(&key), span_of(row, sizeof row));
+	return view_put(view, TABLE_STATUS, &key, span_of(row, sizeof row));
 }
 
 #if defined(__SSE2__)

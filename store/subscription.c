@@ -72,13 +72,13 @@ enum err subscription_put(struct view *view, struct account_id account, const st
 	struct row_key key = key_uuid(account, row->id);
 	uint8_t        value[SUBSCRIPTION_BYTES_MAX];
 	size_t         size = subscription_write(row, value);
-	return write_put(view_writes(view), TABLE_SUBSCRIPTION, key_span(&key), span_of(value, size));
+	return view_put(view, TABLE_SUBSCRIPTION, &key, span_of(value, size));
 }
 
 enum err subscription_del(struct view *view, struct account_id account, struct uuid id)
 {
 	struct row_key key = key_uuid(account, id);
-	return write_del(view_writes(view), TABLE_SUBSCRIPTION, key_span(&key));
+	return view_del(view, TABLE_SUBSCRIPTION, &key);
 }
 
 enum err subscription_next(struct view *view, struct account_id account, struct subscription *row)

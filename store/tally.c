@@ -54,8 +54,7 @@ enum err tally_put(struct view *view, struct account_id account, const struct ta
 		put_le32(bytes + AT_INSTALLED + 4 * (kind - 1), tally->installed[kind]);
 		has_any |= tally->installed[kind] != 0;
 	}
-	return write_put(view_writes(view), TABLE_TALLY, key_span(&key),
-	                 span_of(bytes, has_any ? TALLY_BYTES : TALLY_BYTES_WITHOUT));
+	return view_put(view, TABLE_TALLY, &key, span_of(bytes, has_any ? TALLY_BYTES : TALLY_BYTES_WITHOUT));
 }
 
 enum err tally_move(struct view *view, struct account_id account, const struct hot *before,

@@ -37,9 +37,5 @@ enum err template_row_put(struct view *view, struct account_id account, uint32_t
 	put_le64(head + AT_CHANGED, (uint64_t)row->changed.v);
 	buffer_append(&value, head, sizeof head);
 	buffer_append(&value, row->text.at, row->text.size);
-	enum err err = value.failed ? ERR_NO_MEMORY
-	                            : write_put(view_writes(view), TABLE_TEMPLATE, key_span(&key),
-	                                        buffer_span(&value));
-	buffer_free(&value);
-	return err;
+	return view_put_buffer(view, TABLE_TEMPLATE, &key, &value);
 }

@@ -46,8 +46,8 @@ enum err template_use_put(struct view *view, struct account_id account, uint32_t
 	put_le32(value + AT_PASSES, use->passes);
 	put_le32(value + AT_INSTALLED, use->installed);
 	const bool is_from_before = use->is_from_before && use->passes;
-	return write_put(view_writes(view), TABLE_TEMPLATE_STATE, key_span(&key),
-	                 span_of(value, is_from_before ? VALUE_BYTES_BEFORE : VALUE_BYTES));
+	return view_put(view, TABLE_TEMPLATE_STATE, &key,
+	                span_of(value, is_from_before ? VALUE_BYTES_BEFORE : VALUE_BYTES));
 }
 
 static bool is_counted(const struct hot *pass)

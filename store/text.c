@@ -75,8 +75,5 @@ enum err text_put_in(struct view *view, struct text_tables tables, struct accoun
 	buffer_append(&row, head, sizeof head);
 	for (unsigned i = 0; i < TEXT_PASSES; i++)
 		buffer_append(&row, texts.of[i].at, texts.of[i].size);
-	err = row.failed ? ERR_NO_MEMORY
-	                 : write_put(view_writes(view), tables.blocks, key_span(&key), buffer_span(&row));
-	buffer_free(&row);
-	return err;
+	return view_put_buffer(view, tables.blocks, &key, &row);
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include "schemas/buffer.h"
 #include "schemas/ids.h"
+#include "store/keys.h"
 #include "store/writes.h"
 
 /* A handler's view: the tables as of one moment, with its own staged writes laid over them. Returned spans are borrowed
@@ -52,3 +53,24 @@ void     view_row_moments(struct view *view, enum table table, struct account_id
 /* Memory that lives as long as the command (the view's own arena). */
 struct arena  *view_arena(struct view *view);
 struct writes *view_writes(struct view *view); /* NULL in a reader's view */
+
+/* Stage a row, or its removal, in the view's writes. Not for a reader's view. Errors: as write_put(), write_del(). */
+must_check static inline enum err view_put(struct view *view, enum table table, const struct row_key *key,
+                                           struct span value)
+{
+	return write_put(view_writes(view), table, key_span(key), value);
+}
+
+must_check static inline enum err view_del(struct view *view, enum table table, const struct row_key *key)
+{
+	return write_del(view_writes(view), table, key_span(key));
+}
+
+/* As view_put(), and frees `value` in every case. Errors: also ERR_NO_MEMORY, if `value` has failed. */
+must_check static inline enum err view_put_buffer(struct view *view, enum table table,
+                                                  const struct row_key *key, struct buffer *value)
+{
+	enum err err = value->failed ? ERR_NO_MEMORY : view_put(view, table, key, buffer_span(value));
+	buffer_free(value);
+	return err;
+}

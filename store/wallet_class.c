@@ -20,13 +20,13 @@ enum err wallet_class_put(struct view *view, struct account_id account, const st
 	struct row_key key = key_u32(account, row->template_number);
 	uint8_t        value[ROW_BYTES] = {ROW_VERSION};
 	put_le64(value + 1, row->issuer);
-	return write_put(view_writes(view), TABLE_WALLET_CLASS, key_span(&key), span_of(value, ROW_BYTES));
+	return view_put(view, TABLE_WALLET_CLASS, &key, span_of(value, ROW_BYTES));
 }
 
 enum err wallet_class_del(struct view *view, struct account_id account, uint32_t template_number)
 {
 	struct row_key key = key_u32(account, template_number);
-	return write_del(view_writes(view), TABLE_WALLET_CLASS, key_span(&key));
+	return view_del(view, TABLE_WALLET_CLASS, &key);
 }
 
 enum err wallet_class_get(struct view *view, struct account_id account, struct wallet_class *row)

@@ -131,11 +131,7 @@ enum err wallet_credential_put(struct view *view, const struct wallet_credential
 	struct row_key key = key_of(row->account, row->kind, row->number);
 	struct buffer  value = {0};
 	wallet_credential_write(row, &value);
-	enum err err = value.failed ? ERR_NO_MEMORY
-	                            : write_put(view_writes(view), TABLE_WALLET_CREDENTIAL, key_span(&key),
-	                                        buffer_span(&value));
-	buffer_free(&value);
-	return err;
+	return view_put_buffer(view, TABLE_WALLET_CREDENTIAL, &key, &value);
 }
 
 enum err wallet_current_get(struct view *view, struct account_id account, enum wallet_kind kind,
@@ -156,8 +152,7 @@ enum err wallet_current_put(struct view *view, struct account_id account, enum w
 	struct row_key key = key_of(account, kind, 0);
 	uint8_t        value[CURRENT_BYTES] = {ROW_VERSION};
 	put_le64(value + 1, number);
-	return write_put(view_writes(view), TABLE_WALLET_CREDENTIAL, key_span(&key),
-	                 span_of(value, sizeof value));
+	return view_put(view, TABLE_WALLET_CREDENTIAL, &key, span_of(value, sizeof value));
 }
 
 enum err wallet_credential_next(struct view *view, struct account_id account, struct buffer *room,
@@ -195,7 +190,7 @@ enum err wallet_credential_del_all(struct view *view, struct account_id account,
 	err = OK;
 	for (unsigned i = 0; !err && i < count; i++) {
 		struct row_key key = key_of(account, kind, numbers[i]);
-		err = write_del(view_writes(view), TABLE_WALLET_CREDENTIAL, key_span(&key));
+		err = view_del(view, TABLE_WALLET_CREDENTIAL, &key);
 	}
 	return err;
 }

@@ -66,13 +66,13 @@ enum err wallet_due_put(struct view *view, const struct wallet_due *row)
 		value[DUE_BYTES + 8] = row->tries;
 		value[DUE_BYTES + 9] = row->flags;
 	}
-	return write_put(view_writes(view), TABLE_WALLET_DUE, key_span(&key), span_of(value, size));
+	return view_put(view, TABLE_WALLET_DUE, &key, span_of(value, size));
 }
 
 enum err wallet_due_del(struct view *view, const struct wallet_due *row)
 {
 	struct row_key key = key_of(row);
-	return write_del(view_writes(view), TABLE_WALLET_DUE, key_span(&key));
+	return view_del(view, TABLE_WALLET_DUE, &key);
 }
 
 enum err wallet_due_get(struct view *view, struct wallet_due *row)

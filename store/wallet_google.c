@@ -38,13 +38,13 @@ enum err wallet_google_row_put(struct view *view, struct account_id account, con
 		put_le64(value + AT_NOTICES + 8 * i, (uint64_t)row->notices[i].v);
 	memcpy(value + AT_TOKEN, row->token, sizeof row->token);
 	put_le64(value + AT_QUIET, (uint64_t)row->quiet.v);
-	return write_put(view_writes(view), TABLE_WALLET_GOOGLE, key_span(&key), span_of(value, ROW_BYTES));
+	return view_put(view, TABLE_WALLET_GOOGLE, &key, span_of(value, ROW_BYTES));
 }
 
 enum err wallet_google_row_del(struct view *view, struct account_id account, uint32_t pass_number)
 {
 	struct row_key key = key_u32(account, pass_number);
-	return write_del(view_writes(view), TABLE_WALLET_GOOGLE, key_span(&key));
+	return view_del(view, TABLE_WALLET_GOOGLE, &key);
 }
 
 enum err wallet_google_row_get(struct view *view, struct account_id account, struct wallet_google *row)

@@ -23,13 +23,13 @@ enum err wallet_message_put(struct view *view, struct account_id account, const 
 	uint8_t        value[ROW_BYTES] = {ROW_VERSION, row->flags};
 	put_le32(value + 2, row->notification);
 	put_le64(value + 6, (uint64_t)row->sent.v);
-	return write_put(view_writes(view), TABLE_WALLET_MESSAGE, key_span(&key), span_of(value, ROW_BYTES));
+	return view_put(view, TABLE_WALLET_MESSAGE, &key, span_of(value, ROW_BYTES));
 }
 
 enum err wallet_message_del(struct view *view, struct account_id account, uint32_t pass_number)
 {
 	struct row_key key = key_u32(account, pass_number);
-	return write_del(view_writes(view), TABLE_WALLET_MESSAGE, key_span(&key));
+	return view_del(view, TABLE_WALLET_MESSAGE, &key);
 }
 
 enum err wallet_message_get(struct view *view, struct account_id account, struct wallet_message *row)

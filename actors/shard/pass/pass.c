@@ -60,11 +60,7 @@ enum err pass_body_put(struct request *request, struct account_id account, uint3
 	struct buffer  bytes = {0};
 	if (body_size(body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;
 	body_pack(body, &bytes);
-	enum err err = bytes.failed ? ERR_NO_MEMORY : OK;
-	if (!err)
-		err = write_put(view_writes(request->view), TABLE_BODY, key_span(&key), buffer_span(&bytes));
-	buffer_free(&bytes);
-	return err;
+	return view_put_buffer(request->view, TABLE_BODY, &key, &bytes);
 }
 
 enum err pass_plan_balance(const struct template *template, int64_t balance, int64_t delta, int64_t *after)

@@ -125,7 +125,7 @@ static enum err remove_text(struct request *request, uint32_t number)
 	if (err) return err;
 	struct span urls[IMAGE_USES] = {template->logo, template->banner, wallet->icon};
 	if ((err = image_urls_move(request->view, account, urls, NULL))) return err;
-	return write_del(view_writes(request->view), TABLE_TEMPLATE, key_span(&key));
+	return view_del(request->view, TABLE_TEMPLATE, &key);
 }
 
 /* Writes the text once more: caches of the account follow that table. */
@@ -134,7 +134,7 @@ static enum err keep_text(struct request *request, uint32_t number)
 	struct row_key key = key_u32(request->account->id, number);
 	struct span    text;
 	enum err       err = view_get(request->view, TABLE_TEMPLATE, key_span(&key), &text);
-	return err ? err : write_put(view_writes(request->view), TABLE_TEMPLATE, key_span(&key), text);
+	return err ? err : view_put(request->view, TABLE_TEMPLATE, &key, text);
 }
 
 enum err on_TEMPLATE_DELETE(struct request *request, struct outcome *outcome)
