@@ -126,13 +126,9 @@ static enum err prepare(struct request *request, bool keep_scheduled, struct sel
 {
 	struct arena *arena = view_arena(request->view);
 	size_t        words = selection->made / NOTICES + 1;
-	selection->all = false;
-	selection->total = 0;
-	selection->bits = arena_take(arena, words * sizeof *selection->bits);
-	if (!selection->bits) return ERR_NO_MEMORY;
-	memset(selection->bits, 0, words * sizeof *selection->bits);
+	enum err      err = select_none(request, selection->made, selection);
 	*times = (struct times){NULL, NULL, NULL};
-	if (!keep_scheduled) return OK;
+	if (err || !keep_scheduled) return err;
 	times->scheduled = arena_take(arena, words * NOTICES * sizeof *times->scheduled);
 	times->earliest = arena_take(arena, words * sizeof *times->earliest);
 	times->latest = arena_take(arena, words * sizeof *times->latest);

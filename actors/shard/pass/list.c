@@ -62,7 +62,7 @@ static enum err select_page(struct request *request, const struct pass_filter *f
                             uint64_t *total)
 {
 	struct columns  *columns = NULL;
-	struct selection selection;
+	struct selection selection = {.total = 0};
 	enum err         err = select_passes(request, filter, &columns, &selection);
 	if (!err) err = order_page(request, &selection, page);
 	*total = selection.total;

@@ -6,6 +6,15 @@
 #include "store/status.h"
 #include "store/tally.h"
 
+enum err select_none(struct request *request, uint32_t made, struct selection *selection)
+{
+	size_t bytes = (made / 64 + 1) * sizeof *selection->bits;
+	*selection = (struct selection){.made = made, .bits = arena_take(view_arena(request->view), bytes)};
+	if (!selection->bits) return ERR_NO_MEMORY;
+	memset(selection->bits, 0, bytes);
+	return OK;
+}
+
 static bool is_any_update(const struct pass_filter *filter)
 {
 	return filter->updated_from.v == INT64_MIN && filter->updated_to.v == INT64_MAX;
@@ -108,15 +117,6 @@ static enum err sweep_statuses(struct request *request, struct sweep *sweep)
 	return OK;
 }
 
-static enum err prepare(struct request *request, struct selection *selection)
-{
-	size_t bytes = (selection->made / 64 + 1) * sizeof *selection->bits;
-	selection->bits = arena_take(view_arena(request->view), bytes);
-	if (!selection->bits) return ERR_NO_MEMORY;
-	memset(selection->bits, 0, bytes);
-	return OK;
-}
-
 static enum err find_range(struct request *request, const struct pass_filter *filter, struct sweep *sweep)
 {
 	uint32_t made = sweep->to;
@@ -136,9 +136,8 @@ enum err select_passes(struct request *request, const struct pass_filter *filter
 	*columns = NULL;
 	enum err     err = tally_get(request->view, request->account->id, &tally);
 	struct sweep sweep = {.filter = filter, .to = tally.made, .selection = selection};
-	*selection = (struct selection){.made = tally.made};
-	if (err || (err = prepare(request, selection)) || (err = find_range(request, filter, &sweep)))
-		return err;
+	if (err || (err = select_none(request, tally.made, selection))) return err;
+	if ((err = find_range(request, filter, &sweep))) return err;
 	if ((err = sweep_statuses(request, &sweep))) return err;
 	bool in_counters = counters_may_hold(filter->q, &tally);
 	if (!in_counters && !filter->keep_updated && is_any_update(filter))

@@ -36,6 +36,9 @@ static inline uint64_t selected_word(const struct selection *selection, uint32_t
 	return left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
 }
 
+/* A selection with bits for numbers below `made`, none of them selected. Errors: ERR_NO_MEMORY. */
+must_check enum err select_none(struct request *request, uint32_t made, struct selection *selection);
+
 /* Does the filter exclude nothing, or only deleted passes? */
 bool filter_is_plain(const struct pass_filter *filter);
 

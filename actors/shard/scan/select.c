@@ -19,22 +19,13 @@ struct sweep {
 	struct selection passes, readers; /* by_q: those that match `q`, by number */
 };
 
-static enum err take_bits(struct request *request, struct selection *selection, uint32_t count)
-{
-	size_t bytes = (count / 64 + 1) * sizeof *selection->bits;
-	*selection = (struct selection){.made = count, .bits = arena_take(view_arena(request->view), bytes)};
-	if (!selection->bits) return ERR_NO_MEMORY;
-	memset(selection->bits, 0, bytes);
-	return OK;
-}
-
 /* Matches of q ------------------------------------------------------------------------------------------- */
 
 static enum err find_passes(struct request *request, struct span q, struct selection *passes)
 {
 	struct tally tally;
 	enum err     err = tally_get(request->view, request->account->id, &tally);
-	if (err || (err = take_bits(request, passes, tally.made))) return err;
+	if (err || (err = select_none(request, tally.made, passes))) return err;
 	memset(passes->bits, 0xff, (tally.made + 63) / 64 * sizeof *passes->bits);
 	return search_ids(request, q, passes);
 }
@@ -54,7 +45,7 @@ static enum err find_readers(struct request *request, struct span q, const struc
 {
 	struct buffer     folded = {0};
 	struct reader_row row = {.number = 0};
-	enum err          err = take_bits(request, readers, tally->readers + 1);
+	enum err          err = select_none(request, tally->readers + 1, readers);
 	if (err) return err;
 	while (!(err = reader_name_next(request->view, request->account->id, &row))) {
 		if (row.number > tally->readers) err = ERR_DAMAGED;
@@ -171,7 +162,7 @@ enum err select_scans(struct request *request, const struct scan_filter *filter,
 	bool whole = sweep.from == 0 && sweep.to == tally.made && !tally.counts[SCAN_COUNT_DELETED];
 	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
 	if (whole && filter->verdicts == all && filter->q.size == 0) return OK;
-	if ((err = take_bits(request, selection, tally.made))) return err;
+	if ((err = select_none(request, tally.made, selection))) return err;
 	if (filter->verdicts == 0 || sweep.from >= sweep.to) return OK;
 	if (filter->q.size && (err = find_meant(request, filter, &tally, &sweep))) return err;
 	return sweep_rows(request, &sweep, selection);
