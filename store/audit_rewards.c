@@ -174,22 +174,17 @@ static enum err audit_versions(struct auditor *auditor)
 
 /* ---------------------------------------------------------------------------------------------------------- */
 
-static enum err audit_tally(struct auditor *auditor, struct reward_tally *tally)
+static enum err take_tally(struct auditor *auditor, const struct audit_rows *rows)
 {
-	struct audit_rows rows = {.table = TABLE_REWARD_TALLY};
-	enum err          err;
-	*tally = (struct reward_tally){0};
-	while (!(err = audit_row(auditor, &rows)))
-		if (rows.rest.size || reward_tally_read(rows.value, tally))
-			audit_fault(auditor, TABLE_REWARD_TALLY, "a row of a wrong form");
-	auditor->family_count = tally->families;
-	return err == ERR_NOT_FOUND ? OK : err;
+	(void)auditor;
+	return rows->rest.size || reward_tally_read(rows->value, rows->context) ? ERR_MALFORMED : OK;
 }
 
 enum err audit_rewards(struct auditor *auditor)
 {
-	struct reward_tally tally;
-	enum err            err = audit_tally(auditor, &tally);
+	struct reward_tally tally = {0};
+	enum err            err = audit_each(auditor, TABLE_REWARD_TALLY, take_tally, &tally);
+	auditor->family_count = tally.families;
 	if (err || (err = audit_catalogue(auditor, tally.rewards))) return err;
 	if ((err = audit_each(auditor, TABLE_REWARD_SLUG, judge_slug_row, NULL))) return err;
 	return audit_versions(auditor);
