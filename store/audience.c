@@ -64,26 +64,31 @@ void audience_members(const struct audience *row, struct audience_member *member
 	}
 }
 
-/* Searches `count` ascending numbers, given by `at`: the index of the last one up to `wanted`; `count`: none. */
-static uint32_t last_up_to(const struct audience *row, uint32_t (*at)(const struct audience *, uint32_t),
+/* Searches `count` ascending numbers, given by `at`: the index of the first one from `wanted` on; `count`: none. */
+static uint32_t first_from(const struct audience *row, uint32_t (*at)(const struct audience *, uint32_t),
                            uint32_t count, uint32_t wanted)
 {
 	uint32_t low = 0, high = count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (at(row, middle) <= wanted)
+		if (at(row, middle) < wanted)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? low - 1 : count;
+	return low;
+}
+
+uint32_t audience_from(const struct audience *row, uint32_t pass)
+{
+	return first_from(row, audience_pass, row->count, pass);
 }
 
 bool audience_has(const struct audience *row, uint32_t pass, wall_us *since)
 {
-	uint32_t index = last_up_to(row, audience_pass, row->count, pass);
+	uint32_t index = audience_from(row, pass);
 	if (index == row->count || audience_pass(row, index) != pass) return false;
-	*since = run_since(row, last_up_to(row, run_first, run_count(row), index));
+	*since = run_since(row, first_from(row, run_first, run_count(row), index + 1) - 1);
 	return true;
 }
 

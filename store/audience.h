@@ -41,9 +41,11 @@ must_check enum err audience_next(struct view *view, struct account_id account, 
                                   struct audience *row);
 
 /* These take a row that was read. `members` has room for row->count and gets all, in order; audience_pass() is the
- * pass at `index`; audience_has(): is the pass a member, and since when? */
+ * pass at `index`; audience_from(): the index of the first member at or behind `pass`, or row->count; audience_has(): is
+ * the pass a member, and since when? */
 void     audience_members(const struct audience *row, struct audience_member *members);
 uint32_t audience_pass(const struct audience *row, uint32_t index);
+uint32_t audience_from(const struct audience *row, uint32_t pass);
 bool     audience_has(const struct audience *row, uint32_t pass, wall_us *since);
 
 /* A stored value without the id. Errors: ERR_DAMAGED. */

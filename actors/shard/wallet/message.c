@@ -85,20 +85,6 @@ struct recipients {
 	uint32_t next; /* where the next step goes on; 0: there are no more */
 };
 
-/* The index of the first member at or behind that pass. */
-static uint32_t member_from(const struct audience *audience, uint32_t pass)
-{
-	uint32_t low = 0, high = audience->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (audience_pass(audience, middle) < pass)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static enum err add_recipient(struct request *request, uint32_t number, struct recipients *recipients)
 {
 	struct hot_at pass;
@@ -117,7 +103,7 @@ static enum err find_members(struct request *request, const struct notification 
 	enum err        err = audience_row_get(request->view, request->account->id, notification->audience,
 	                                       &audience);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	uint32_t i = member_from(&audience, row->position);
+	uint32_t i = audience_from(&audience, row->position);
 	for (unsigned looked = 0; !err && i < audience.count; i++, looked++) {
 		uint32_t number = audience_pass(&audience, i);
 		if (looked == LOOKED_MAX || recipients->count == count_max) {
