@@ -247,11 +247,5 @@ enum err on_GOOGLE_REPORT(struct request *request, struct outcome *outcome)
 	}
 	for (unsigned i = 0; !err && i < count; i++)
 		err = stage(request, &settled[i]);
-	for (size_t at = 0; !err && at < complaints.size; at += PUSH_COMPLAINT_BYTES) {
-		struct push_complaint complaint;
-		if (!push_complaint_read(complaints.at + at, &complaint)) return ERR_MALFORMED;
-		probe_complain(&request->work->probes[WORK_GOOGLE], &complaint);
-		err = settle_complaint(request, WALLET_GOOGLE, &complaint);
-	}
-	return err;
+	return err ? err : settle_complaints(request, WALLET_GOOGLE, complaints);
 }

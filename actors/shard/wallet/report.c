@@ -168,20 +168,6 @@ static enum err settle(struct request *request, const struct settled_push *settl
 	}
 }
 
-/* Credentials ----------------------------------------------------------------------------------------------- */
-
-static enum err note_complaints(struct request *request, struct span told)
-{
-	enum err err = told.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
-	for (size_t at = 0; !err && at < told.size; at += PUSH_COMPLAINT_BYTES) {
-		struct push_complaint complaint;
-		if (!push_complaint_read(told.at + at, &complaint)) return ERR_MALFORMED;
-		probe_complain(&request->work->probes[WORK_APPLE], &complaint);
-		err = settle_complaint(request, WALLET_APPLE, &complaint);
-	}
-	return err;
-}
-
 enum err on_WALLET_REPORT(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
@@ -199,5 +185,6 @@ enum err on_WALLET_REPORT(struct request *request, struct outcome *outcome)
 	for (unsigned i = 0; !err && i < gone.count; i++)
 		err = phone_gives_up(request, &gone.of[i].pass, &gone.of[i].phone, gone.of[i].is_last);
 	if (!err) count(request, PUSH_GONE_COUNT, gone.count);
-	return err ? err : note_complaints(request, arg_span(&args[ARG_WALLET_REPORT_complaints]));
+	if (err) return err;
+	return settle_complaints(request, WALLET_APPLE, arg_span(&args[ARG_WALLET_REPORT_complaints]));
 }

@@ -2,6 +2,7 @@
 #include "actors/shard/wallet/settle.h"
 
 #include "actors/rt/log.h"
+#include "actors/shard/wallet/work.h"
 #include "store/hot.h"
 
 /* Until the next try, in seconds, by the tries that have failed. After the last one the next change starts a new row: phones look by
@@ -54,8 +55,8 @@ static void log_rest(const struct wallet_credential *row, const char *reason)
 	         wallet_kind_text(row->kind), (int)row->rest_s, reason);
 }
 
-enum err settle_complaint(struct request *request, enum wallet_kind kind,
-                          const struct push_complaint *complaint)
+static enum err settle_complaint(struct request *request, enum wallet_kind kind,
+                                 const struct push_complaint *complaint)
 {
 	struct wallet_credential row;
 	enum err err = wallet_credential_get(request->view, complaint->account, kind, complaint->number,
@@ -86,4 +87,17 @@ enum err settle_complaint(struct request *request, enum wallet_kind kind,
 		break;
 	}
 	return wallet_credential_put(request->view, &row);
+}
+
+enum err settle_complaints(struct request *request, enum wallet_kind kind, struct span complaints)
+{
+	enum err err = complaints.size % PUSH_COMPLAINT_BYTES ? ERR_MALFORMED : OK;
+	for (size_t at = 0; !err && at < complaints.size; at += PUSH_COMPLAINT_BYTES) {
+		struct push_complaint complaint;
+		if (!push_complaint_read(complaints.at + at, &complaint)) return ERR_MALFORMED;
+		probe_complain(&request->work->probes[kind == WALLET_APPLE ? WORK_APPLE : WORK_GOOGLE],
+		               &complaint);
+		err = settle_complaint(request, kind, &complaint);
+	}
+	return err;
 }

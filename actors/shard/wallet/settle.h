@@ -22,7 +22,6 @@ must_check enum err settle_end(struct request *request, struct settled_work *wor
 /* Stages that it has failed and is tried again later; after the last try it ends. */
 must_check enum err settle_again(struct request *request, struct settled_work *work);
 
-/* Stages what was said of a credential: it rests, works again, or has an error for the operator. A rehearsal of `wallet check`
- * ends a rest if it went well, and changes nothing otherwise. */
-must_check enum err settle_complaint(struct request *request, enum wallet_kind kind,
-                                     const struct push_complaint *complaint);
+/* Stages what was said of credentials, as a report has it: one rests, works again, or has an error for the operator. A rehearsal of
+ * `wallet check` ends a rest if it went well, and changes nothing otherwise. Errors: also ERR_MALFORMED. */
+must_check enum err settle_complaints(struct request *request, enum wallet_kind kind, struct span complaints);
