@@ -126,6 +126,19 @@ enum err exchange_call(struct exchange *exchange, struct call *head, struct buff
 	return thread_call(thread, &exchange->pending, exchange->shard, head, arguments);
 }
 
+enum err exchange_ask(struct exchange *exchange, struct call *head,
+                      void (*on_reply)(struct pending *pending, const struct reply *reply),
+                      uint32_t arguments, msgpack_packer *packer)
+{
+	struct buffer *buffer;
+	exchange->pending.on_reply = on_reply;
+	enum err err = exchange_call(exchange, head, &buffer);
+	if (err) return err;
+	*packer = buffer_packer(buffer);
+	msgpack_pack_array(packer, arguments);
+	return OK;
+}
+
 void exchange_send(struct exchange *exchange)
 {
 	pending_send(&exchange->pending);

@@ -58,6 +58,11 @@ must_check enum err exchange_begin(h2o_req_t *req, struct exchange **exchange,
 /* Begins a call to the shard of head->account and fills in the rest of the head. On OK the caller appends the array of
  * arguments to *arguments, then calls exchange_send(), or exchange_abort() to cancel. Errors: those of thread_call(). */
 must_check enum err exchange_call(struct exchange *exchange, struct call *head, struct buffer **arguments);
+/* As exchange_call(), with `on_reply` for the reply; on OK an array of `arguments` members has begun, and the caller packs them with
+ * *packer. */
+must_check enum err exchange_ask(struct exchange *exchange, struct call *head,
+                                 void (*on_reply)(struct pending *pending, const struct reply *reply),
+                                 uint32_t arguments, msgpack_packer *packer);
 void                exchange_send(struct exchange *exchange);
 void                exchange_abort(struct exchange *exchange);
 

@@ -40,13 +40,10 @@ static void on_link(struct pending *pending, const struct reply *reply)
 static enum err ask(struct exchange *exchange, struct call *head,
                     void (*on_reply)(struct pending *pending, const struct reply *reply))
 {
-	struct buffer *arguments;
+	msgpack_packer packer;
 	_Static_assert((int)ARGS_WALLET_GOOGLE_OFFER == (int)ARGS_WALLET_GOOGLE_LINK, "both have a token");
-	exchange->pending.on_reply = on_reply;
-	enum err err = exchange_call(exchange, head, &arguments);
+	enum err err = exchange_ask(exchange, head, on_reply, ARGS_WALLET_GOOGLE_LINK, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_LINK);
 	pack_str(&packer, exchange->token);
 	exchange_send(exchange);
 	return OK;
@@ -87,12 +84,9 @@ static enum err apply(struct exchange *exchange, struct span ticket)
 {
 	struct call head = {
 	    .message = MSG_WALLET_GOOGLE_EVENT, .has_account = true, .account = exchange->account};
-	struct buffer *arguments;
-	exchange->pending.on_reply = on_applied;
-	enum err err = exchange_call(exchange, &head, &arguments);
+	msgpack_packer packer;
+	enum err       err = exchange_ask(exchange, &head, on_applied, ARGS_WALLET_GOOGLE_EVENT, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_EVENT);
 	pack_bin(&packer, ticket);
 	exchange_send(exchange);
 	return OK;
@@ -115,13 +109,10 @@ enum err google_ask_callback(struct exchange *exchange, const struct call *head,
                              struct span body)
 {
 	struct call    call = *head;
-	struct buffer *arguments;
+	msgpack_packer packer;
 	call.message = MSG_WALLET_GOOGLE_CHECK;
-	exchange->pending.on_reply = on_checked;
-	enum err err = exchange_call(exchange, &call, &arguments);
+	enum err err = exchange_ask(exchange, &call, on_checked, ARGS_WALLET_GOOGLE_CHECK, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_WALLET_GOOGLE_CHECK);
 	pack_str(&packer, account);
 	pack_bin(&packer, body);
 	exchange_send(exchange);

@@ -128,43 +128,31 @@ static bool read_tag(struct span text, uint8_t hash[SHA256_BYTES])
 	return false;
 }
 
-static void pack_image(const struct route_match *match, const struct request_headers *headers,
-                       struct buffer *arguments)
+static enum err ask_image(struct exchange *exchange, const struct route_match *match,
+                          const struct request_headers *headers, struct call *head)
 {
 	uint8_t        hash[SHA256_BYTES];
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_PASS_IMAGE);
+	msgpack_packer packer;
+	if (page_image_of(match->params[1]) == PAGE_IMAGES) return ERR_RESOURCE_NOT_FOUND;
+	head->message = MSG_PASS_IMAGE;
+	enum err err = exchange_ask(exchange, head, on_reply, ARGS_PASS_IMAGE, &packer);
+	if (err) return err;
 	pack_str(&packer, match->params[0]);
 	pack_str(&packer, match->params[1]);
 	if (read_tag(headers->if_none_match, hash))
 		pack_bin(&packer, span_of(hash, sizeof hash));
 	else
 		msgpack_pack_nil(&packer);
-}
-
-static enum err ask_image(struct exchange *exchange, const struct route_match *match,
-                          const struct request_headers *headers, struct call *head)
-{
-	struct buffer *arguments;
-	if (page_image_of(match->params[1]) == PAGE_IMAGES) return ERR_RESOURCE_NOT_FOUND;
-	head->message = MSG_PASS_IMAGE;
-	exchange->pending.on_reply = on_reply;
-	enum err err = exchange_call(exchange, head, &arguments);
-	if (err) return err;
-	pack_image(match, headers, arguments);
 	exchange_send(exchange);
 	return OK;
 }
 
 static enum err ask_page(struct exchange *exchange, struct call *head, struct span token)
 {
-	struct buffer *arguments;
+	msgpack_packer packer;
 	head->message = MSG_PASS_PAGE;
-	exchange->pending.on_reply = on_reply;
-	enum err err = exchange_call(exchange, head, &arguments);
+	enum err err = exchange_ask(exchange, head, on_reply, ARGS_PASS_PAGE, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_PASS_PAGE);
 	pack_str(&packer, token);
 	exchange_send(exchange);
 	return OK;

@@ -112,15 +112,10 @@ static enum err begin_call(struct exchange *exchange, const struct named *named,
 {
 	struct call head = {
 	    .message = exchange->route->message, .has_account = true, .account = named->account};
-	struct buffer *buffer;
-	exchange->pending.on_reply = on_reply;
-	enum err err = exchange_call(exchange, &head, &buffer);
-	if (err) return err;
-	*packer = buffer_packer(buffer);
-	msgpack_pack_array(packer, arguments);
-	for (uint32_t i = 0; i < parts; i++)
+	enum err err = exchange_ask(exchange, &head, on_reply, arguments, packer);
+	for (uint32_t i = 0; !err && i < parts; i++)
 		pack_str(packer, named->text[i]);
-	return OK;
+	return err;
 }
 
 /* Is it the token of the pass that the path names, in the account that it names? */

@@ -172,16 +172,13 @@ static void remember_refusal(struct exchange *exchange, const struct refusal *re
  * body and fields, but after a body that is too large or of another type. */
 static enum err ask_auth(struct exchange *exchange, struct call *head)
 {
-	struct buffer *arguments;
+	msgpack_packer packer;
 	bool           says_which = exchange->edge != ERR_PAYLOAD_TOO_LARGE &&
 	                  exchange->edge != ERR_UNSUPPORTED_MEDIA_TYPE;
 	head->message = MSG_AUTH;
 	head->idempotency = NULL;
-	exchange->pending.on_reply = on_auth_reply;
-	enum err err = exchange_call(exchange, head, &arguments);
+	enum err err = exchange_ask(exchange, head, on_auth_reply, ARGS_AUTH, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_AUTH);
 	if (exchange->route && says_which)
 		msgpack_pack_uint32(&packer, exchange->route->message);
 	else

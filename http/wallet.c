@@ -153,14 +153,11 @@ static enum err ask_kit(struct exchange *exchange)
 {
 	struct wallet_answer *answer = exchange->wallet;
 	struct call    head = {.message = MSG_WALLET_KIT, .has_account = true, .account = exchange->account};
-	struct buffer *arguments;
+	msgpack_packer pk;
 	if (!(answer->kit = kit_new(&answer->reply.kit))) return ERR_NO_MEMORY;
 	answer->filled = 0;
-	exchange->pending.on_reply = on_kit;
-	enum err err = exchange_call(exchange, &head, &arguments);
+	enum err err = exchange_ask(exchange, &head, on_kit, ARGS_WALLET_KIT, &pk);
 	if (err) return err;
-	msgpack_packer pk = buffer_packer(arguments);
-	msgpack_pack_array(&pk, ARGS_WALLET_KIT);
 	pack_bin(&pk, span_of(answer->token, sizeof answer->token));
 	pack_bin(&pk, span_of(answer->reply.kit.hash, SHA256_BYTES));
 	exchange_send(exchange);
@@ -231,37 +228,33 @@ static void on_pass(struct pending *pending, const struct reply *reply)
 		answer_empty(exchange, 304);
 }
 
-static void pack_package(const struct wallet_answer *answer, struct buffer *arguments)
+static enum err ask_pass(struct exchange *exchange, struct call *head)
 {
-	msgpack_packer pk = buffer_packer(arguments);
-	msgpack_pack_array(&pk, ARGS_WALLET_PACKAGE);
-	pack_str(&pk, answer->text);
-}
-
-static void pack_pass(const struct wallet_answer *answer, struct buffer *arguments)
-{
-	const struct wallet_wish *wish = &answer->wish;
-	msgpack_packer            pk = buffer_packer(arguments);
-	msgpack_pack_array(&pk, ARGS_WALLET_PASS);
+	const struct wallet_wish *wish = &exchange->wallet->wish;
+	msgpack_packer            pk;
+	head->message = MSG_WALLET_PASS;
+	enum err err = exchange_ask(exchange, head, on_pass, ARGS_WALLET_PASS, &pk);
+	if (err) return err;
 	pack_str(&pk, wish->account);
 	pack_str(&pk, wish->type);
 	pack_str(&pk, wish->serial);
-	pack_bin(&pk, span_of(answer->token, sizeof answer->token));
+	pack_bin(&pk, span_of(exchange->wallet->token, sizeof exchange->wallet->token));
 	if (wish->since_s < 0)
 		msgpack_pack_nil(&pk);
 	else
 		msgpack_pack_int64(&pk, wish->since_s);
+	exchange_send(exchange);
+	return OK;
 }
 
 static enum err ask(struct exchange *exchange, struct call *head)
 {
-	bool           for_phone = is_for_phone(exchange);
-	struct buffer *arguments;
-	head->message = for_phone ? MSG_WALLET_PASS : MSG_WALLET_PACKAGE;
-	exchange->pending.on_reply = for_phone ? on_pass : on_package;
-	enum err err = exchange_call(exchange, head, &arguments);
+	msgpack_packer pk;
+	if (is_for_phone(exchange)) return ask_pass(exchange, head);
+	head->message = MSG_WALLET_PACKAGE;
+	enum err err = exchange_ask(exchange, head, on_package, ARGS_WALLET_PACKAGE, &pk);
 	if (err) return err;
-	(for_phone ? pack_pass : pack_package)(exchange->wallet, arguments);
+	pack_str(&pk, exchange->wallet->text);
 	exchange_send(exchange);
 	return OK;
 }

@@ -110,12 +110,9 @@ enum err wallet_kinds_ask(struct exchange *exchange,
                           void (*on_reply)(struct pending *pending, const struct reply *reply))
 {
 	struct call    head = {.message = MSG_WALLET_KINDS};
-	struct buffer *arguments;
-	exchange->pending.on_reply = on_reply;
-	enum err err = exchange_call(exchange, &head, &arguments);
+	msgpack_packer packer;
+	enum err       err = exchange_ask(exchange, &head, on_reply, ARGS_WALLET_KINDS, &packer);
 	if (err) return err;
-	msgpack_packer packer = buffer_packer(arguments);
-	msgpack_pack_array(&packer, ARGS_WALLET_KINDS);
 	exchange_send(exchange);
 	return OK;
 }
