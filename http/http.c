@@ -58,16 +58,17 @@ static unsigned default_threads(void)
 	return cores > HTTP_THREADS_MAX ? HTTP_THREADS_MAX : (unsigned)cores;
 }
 
-/* Raises the descriptor limit as far as possible; connections share what is left. */
+/* Raises the descriptor limit as far as possible; connections share what is left beside sessions with shards and all else. */
 static unsigned connections_per_thread(unsigned threads, uint32_t shards)
 {
-	const rlim_t  reserved = NEEDS_DESCRIPTORS + (rlim_t)threads * shards * NEEDS_SESSION_DESCRIPTORS;
+	const rlim_t  sessions = (rlim_t)threads * shards * NEEDS_SESSION_DESCRIPTORS;
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit)) return CONNECTIONS_ADMIN_MAX;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit))
 		return CONNECTIONS_ADMIN_MAX;
-	rlim_t left = limit.rlim_cur > 2 * reserved ? limit.rlim_cur - reserved : limit.rlim_cur / 2;
+	rlim_t left = limit.rlim_cur > sessions ? limit.rlim_cur - sessions : 0;
+	left = left > 2 * NEEDS_DESCRIPTORS ? left - NEEDS_DESCRIPTORS : left / 2;
 	return left / threads < CONNECTIONS_MAX ? (unsigned)(left / threads) : CONNECTIONS_MAX;
 }
 

@@ -1,6 +1,6 @@
-/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context while it has a channel. The
- * supervisor forks with one: between fork and exec its child calls nothing of this file. A packet's bytes live in the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and
- * then reused. */
+/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context while it has a channel. The supervisor forks with
+ * one: between fork and exec its child calls nothing of this file. A packet's bytes live in the zmq_msg_t behind its `hold`, which
+ * is allocated at the first receive into that packet and then reused. */
 #include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"

@@ -34,8 +34,8 @@
 #define NEEDS_SHARD_TASKS 12u
 #define NEEDS_FLOOR_TASKS 16u
 
-/* Open files of a process: the need of everything except connections, and of each session between a thread of http and a shard.
- * With a lower limit than twice both, connections get half of it. */
+/* Open files of a process: of each session between a thread of http and a shard, and of everything else but connections. These get
+ * the rest, but at least half of what the sessions leave. */
 #define NEEDS_DESCRIPTORS         DESCRIPTORS_RESERVED
 #define NEEDS_SESSION_DESCRIPTORS 6u
 

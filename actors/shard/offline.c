@@ -163,7 +163,10 @@ int check_main(const struct options *options)
 	const char                 *missing;
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
-	if (!libcurl_load(&missing)) return refuse(ERR_UNSUPPORTED, missing);
+	if (!libcurl_load(&missing)) {
+		snprintf(why, sizeof why, "libcurl cannot be loaded: install libcurl4 (%s).", missing);
+		return refuse(ERR_UNSUPPORTED, why);
+	}
 	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 enum { WANTED_AGAIN_MS = 1000, WORK_MS = 9000, IN_HAND_MAX = 32 };
+enum { COMPLAINTS_MAX = 64 }; /* further ones are dropped: they come again */
 _Static_assert((int)WORK_MS + EGRESS_START_MS + EGRESS_ATTEMPT_MS < (int)LEASE_MS,
                "a call that begins in time is reported before its lease is over");
 
@@ -169,7 +170,7 @@ enum err googling_open(struct googling **out, const struct googling_options *opt
 	                               .on_answer = on_leases};
 	root_keys_open(&googling->keys, options->rpc, options->egress, options->keys_url);
 	LIST_INIT(&googling->works);
-	const uint32_t rooms[] = {IN_HAND_MAX + GOOGLE_JOBS_MAX, PUSH_NOTES_PER_CALL_MAX};
+	const uint32_t rooms[] = {IN_HAND_MAX + GOOGLE_JOBS_MAX, COMPLAINTS_MAX};
 	if (!reports_open(&googling->reports, &report_kind, options->rpc, rooms)) return OK;
 	googling_close(out);
 	return ERR_NO_MEMORY;

@@ -304,11 +304,12 @@ def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, th
 # Descriptors
 
 def test_the_least_descriptors_suffice(new_service):
-    """Each thread of http has a session of six descriptors with each shard; connections have half of the limit."""
+    """Each thread of http has a session of six descriptors with each shard; connections have half of the rest."""
     service = new_service(start=False, shards=8, http_threads=8)
     service.start(command=limited(service, 256 + 8 * 8 * 6))
     others = len(os.listdir(f"/proc/{service.pid_of('http')}/fd"))
-    assert 8 * 8 * 6 <= others <= look(service).get("stampede_http_connections_limit")
+    places = look(service).get("stampede_http_connections_limit")
+    assert places == 256 / 2 and 8 * 8 * 6 <= others <= 256 + 8 * 8 * 6 - places
 
 
 @pytest.mark.parametrize("are_busy", [False, True])

@@ -11,6 +11,7 @@ static struct agenda_entry entries[ENTRIES];
 
 static bool is_first(const struct agenda_entry *first)
 {
+	if (first && !first->place) return false;
 	for (unsigned i = 0; i < ENTRIES; i++) {
 		const struct agenda_entry *entry = &entries[i];
 		if (!entry->place) continue;
