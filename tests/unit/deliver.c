@@ -74,12 +74,12 @@ static void end_delivering(void)
 TestSuite(deliver, .init = begin_delivering, .fini = end_delivering);
 
 static mono_us halt; /* the fixed time; 0: time passes */
-static dur_us  rest; /* how long the loop might have slept after the last turn */
+static dur_us  nap; /* how long the loop might have slept after the last turn */
 
 static void turn(void)
 {
 	const mono_us here = halt.v ? halt : now();
-	rest = deliver_turn(deliver, here);
+	nap = deliver_turn(deliver, here);
 	rpc_flush(rpc, here);
 	(void)rpc_pump(rpc, here, 16);
 	(void)egress_turn(egress, here);
@@ -391,7 +391,7 @@ Test(deliver, repeats_reports_without_an_acknowledgement)
 	render(2, 0, NULL);
 	take_reports(2, ERR_STORAGE_FULL);
 	expect_silence();
-	cr_expect(rest.v > 0 && rest.v <= 200 * US_PER_MS, "%" PRId64 " us", rest.v);
+	cr_expect(nap.v > 0 && nap.v <= 200 * US_PER_MS, "%" PRId64 " us", nap.v);
 	for (unsigned i = 0; i < 3; i++) {
 		later.v += 200 * US_PER_MS;
 		take_reports(2, ERR_STORAGE_FULL);
@@ -402,7 +402,7 @@ Test(deliver, repeats_reports_without_an_acknowledgement)
 	take_reports(2, ERR_MALFORMED); /* it can never succeed */
 	later.v += 200 * US_PER_MS;
 	expect_silence();
-	cr_expect_eq(rest.v, INT64_MAX);
+	cr_expect_eq(nap.v, INT64_MAX);
 }
 
 /* It holds no more leases than slots until its reports are acknowledged. */

@@ -358,7 +358,7 @@ Test(notifications, an_account_without_due_ones_leaves_the_queue)
 	cr_assert_eq(notification_end(s.view, account, 1, NOTIFICATION_SENT, (wall_us){51}), OK);
 	save_and_see();
 	cr_expect_str_eq(turns(1000, 7), "");
-	cr_expect_eq(queue.count, 0);
+	cr_expect_eq(queue.turns.count, 0);
 	due_free(&queue);
 }
 
@@ -379,7 +379,7 @@ Test(notifications, a_thousand_accounts_are_in_order)
 	}
 	due_free(&queue);
 	cr_assert_eq(due_load(&queue, s.view), OK);
-	cr_expect_eq(queue.count, 1000);
+	cr_expect_eq(queue.turns.count, 1000);
 	due_free(&queue);
 }
 
@@ -421,7 +421,7 @@ Test(notifications, a_command_ends_as_many_as_it_can_write)
 	cr_expect(more);
 	for (unsigned left = 10; more && left; left--)
 		(void)send_some(1000, &more);
-	cr_expect(!more && queue.count == 0);
+	cr_expect(!more && queue.turns.count == 0);
 	due_free(&queue);
 }
 
@@ -432,7 +432,7 @@ Test(notifications, a_command_counts_separate_rows)
 	add_many(account, 250, 63, 250);
 	for (unsigned left = 20; more && left; left--)
 		(void)send_some(1000, &more);
-	cr_expect(!more && queue.count == 0);
+	cr_expect(!more && queue.turns.count == 0);
 	due_free(&queue);
 }
 
@@ -442,7 +442,7 @@ Test(notifications, one_account_is_not_delayed_by_many_of_another)
 	add_many(account, 200, 1, INT64_MAX);
 	add_many(after, 1, 1, INT64_MAX);
 	cr_expect_eq(send_some(1000, &more), 9);
-	cr_expect_eq(queue.count, 1, "the other has nothing left");
+	cr_expect_eq(queue.turns.count, 1, "the other has nothing left");
 	cr_expect_geq(send_some(1000, &more), 55, "no account waits");
 	due_free(&queue);
 }
