@@ -128,3 +128,12 @@ LIBCURL_OPTIONS(OPTION)
 		return libcurl_load(&fault) ? loaded.name arguments : failed; \
 	}
 LIBCURL_FIRST(FIRST)
+
+#if defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+/* The leak check of gcc 12 misreads thread-local memory of libraries that are loaded later, and crashes at the process's end. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "intercept_tls_get_addr=0";
+}
+#endif

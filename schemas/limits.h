@@ -93,9 +93,10 @@ enum {
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */
 	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; others are closed for a new one */
-	CONNECTIONS_ADMIN_MAX = 64,     /* likewise, on the admin listener */
-	DESCRIPTORS_RESERVED = 256,     /* kept for everything but clients' connections and http's sessions with shards */
-	HEADERS_MAX = 100,              /* lines of a head; h2o has space for no more; HEAD_TOO_LARGE */
+	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
+	DESCRIPTORS_RESERVED =
+	    256,           /* kept for everything but clients' connections and http's sessions with shards */
+	HEADERS_MAX = 100, /* lines of a head; h2o has space for no more; HEAD_TOO_LARGE */
 	REQUEST_LINE_SLACK_BYTES = 128, /* of a request line, beside its path and query */
 	CHUNK_LINE_BYTES_MAX = 256,     /* a chunk's size with its extensions; INVALID_REQUEST */
 	TRAILER_BYTES_MAX = 4096,       /* after the last chunk; INVALID_REQUEST */

@@ -74,7 +74,7 @@ static void end_delivering(void)
 TestSuite(deliver, .init = begin_delivering, .fini = end_delivering);
 
 static mono_us halt; /* the fixed time; 0: time passes */
-static dur_us  nap; /* how long the loop might have slept after the last turn */
+static dur_us  nap;  /* how long the loop might have slept after the last turn */
 
 static void turn(void)
 {
