@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -171,16 +170,6 @@ static enum err report(struct service *service, struct child *child, struct live
 	return err;
 }
 
-/* Large pieces of answers and bodies return to the system when freed. By default the allocator would adapt and keep them, and
- * the process would stay as large as at its peak. What one turn frees and the next takes again is kept: clearing the same
- * pages again costs a twentieth of a loaded thread's time. */
-static void give_back_large_memory(void)
-{
-	enum { LARGE_BYTES = 512 << 10, LIST_CACHE_BYTES = 8 << 20 /* a thread */ };
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, LIST_CACHE_BYTES);
-}
-
 int http_main(const struct options *options)
 {
 	struct child          child = {0};
@@ -188,7 +177,6 @@ int http_main(const struct options *options)
 	struct live          *before = NULL; /* threads may still use it */
 	unsigned              started = 0;
 	enum err              err;
-	give_back_large_memory();
 	sem_init(&service.ended, 0, 0);
 	if (child_begin(&child, options, ROLE_HTTP)) {
 		child_end(&child);

@@ -9,6 +9,7 @@
 #include "schemas/limits.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -51,10 +52,21 @@ static enum err watch_all(struct child *child)
 	return loop_watch(&child->loop, rpc_link_fd(child->rpc));
 }
 
+/* What one turn frees, the next takes again: a body of a megabyte is copied several times on its way, and the kernel clears
+ * each page that a process takes. By itself the allocator would return such pieces at once, or adapt and keep as much as at the
+ * peak. */
+static void limit_kept_memory(void)
+{
+	enum { LARGE_BYTES = 4 << 20, KEPT_BYTES = 8 << 20 /* a thread */ };
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* larger pieces return to the system when freed */
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
 enum err child_begin(struct child *child, const struct options *options, enum role role)
 {
 	enum err err;
 	char     endpoint[ENDPOINT_TEXT];
+	limit_kept_memory();
 	*child = (struct child){.datadir.fd = -1,
 	                        .loop.epoll_fd = -1,
 	                        .signal_fd = -1,
