@@ -40,7 +40,7 @@ struct shard {
 	struct store      *store;
 	struct channel    *channel;
 	struct socket_file socket_file;
-	struct loop        loop;
+	struct loop        loop, disk_loop; /* of all descriptors; of all but the channel's */
 	int                dir_fd, lock_fd, gate_fd;
 	wall_us            last_now;  /* the latest time in the journal */
 	bool               differs;   /* it was logged that service time does */
@@ -189,6 +189,16 @@ static void begin_clock(struct shard *shard)
 	shard->differs = ahead_s > GAP_LOG_S;
 }
 
+static enum err open_loop(struct shard *shard, struct loop *loop)
+{
+	int      fds[] = {store_fd(shard->store), readers_fd(shard->engine->readers),
+	                  readers_fd(shard->engine->signers), child_fd(&shard->child)};
+	enum err err = loop_open(loop);
+	for (unsigned i = 0; !err && i < sizeof fds / sizeof *fds; i++)
+		err = loop_watch(loop, fds[i]);
+	return err;
+}
+
 static enum err open_all(struct shard *shard, const struct options *options)
 {
 	char     endpoint[ENDPOINT_TEXT];
@@ -213,12 +223,8 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	if ((err = socket_file_bind(&shard->socket_file, endpoint, &shard->channel))) return err;
 	if ((err = engine_open(shard->engine, shard->store, shard->channel))) return err;
 	begin_clock(shard);
-	int fds[] = {channel_fd(shard->channel), store_fd(shard->store), readers_fd(shard->engine->readers),
-	             readers_fd(shard->engine->signers), child_fd(&shard->child)};
-	if ((err = loop_open(&shard->loop))) return err;
-	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
-		if ((err = loop_watch(&shard->loop, fds[i]))) return err;
-	return OK;
+	if ((err = open_loop(shard, &shard->disk_loop)) || (err = open_loop(shard, &shard->loop))) return err;
+	return loop_watch(&shard->loop, channel_fd(shard->channel));
 }
 
 /* Service time, which follows the wall clock slowly: a jump shows for ten times as long. */
@@ -259,8 +265,9 @@ static enum err run(struct shard *shard)
 		}
 		if (more)
 			continue; /* the loop's other descriptors can wait for an idle turn, or CHILD_TURN_MS */
-		loop_wait(&shard->loop, engine_patience(engine));
-		child_look(&shard->child, &shard->loop);
+		struct loop *loop = engine_awaits_disk(engine) ? &shard->disk_loop : &shard->loop;
+		loop_wait(loop, engine_patience(engine));
+		child_look(&shard->child, loop);
 	}
 }
 
@@ -282,7 +289,7 @@ static enum err refuse_zone(void)
 
 int shard_main(const struct options *options)
 {
-	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
+	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}, .disk_loop = {-1}};
 	bool                has_zone = mexico_begin(); /* before there is another thread */
 	enum err            err = child_begin(&shard.child, options, ROLE_SHARD); /* opens the log */
 	if (!err && !(err = has_zone ? needs_libcurl() : refuse_zone()) &&
@@ -296,6 +303,7 @@ int shard_main(const struct options *options)
 	store_close(&shard.store);
 	child_end(&shard.child);
 	loop_close(&shard.loop);
+	loop_close(&shard.disk_loop);
 	free(shard.engine);
 	return 0;
 }

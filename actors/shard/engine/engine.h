@@ -97,6 +97,10 @@ must_check enum err engine_turn(struct engine *engine, mono_us now, wall_us serv
 /* room.c: may this turn decide more? False while a full record, a due commit or too many answers wait for the disk. */
 bool engine_has_room(const struct engine *engine);
 
+/* room.c: no packet can be taken until a thread of the journal signals store_fd(). The process waits without the channel's
+ * descriptor, which would wake it at once, as long as packets lie there. */
+bool engine_awaits_disk(const struct engine *engine);
+
 /* How long the process may sleep if nothing arrives. */
 dur_us engine_patience(const struct engine *engine);
 

@@ -17,3 +17,9 @@ bool engine_has_room(const struct engine *engine)
 	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&
 	       !readers_waiting(engine->signers) && !store_must_wait(engine->store);
 }
+
+bool engine_awaits_disk(const struct engine *engine)
+{
+	if (engine_has_room(engine)) return false;
+	return store_is_syncing(engine->store) || store_must_wait(engine->store);
+}
