@@ -6,6 +6,7 @@ A library preloaded before the C library blocks the syncs of one shard's journal
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ SLOW, WELL = 0, 1  # indices of the shards
 GROWTH_MIB = 64  # peak of any process during the stall: the credits, and slack
 MIB = 1 << 20
 IMAGES, LARGE = 8, 2_000_000
+A_RECORD = 256  # commands: as many as one record has at most
+REST_SECONDS = 1
 
 
 class SlowService(Service):
@@ -172,6 +175,32 @@ def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
         assert flood.wrong == []
         assert flood.slowest[503] < NEVER_LONGER and flood.slowest[504] < NEVER_LONGER
         crowd.look_settled()
+
+
+def processor_seconds(pid):
+    """Of the process's main thread, so far."""
+    fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_shard_that_waits_for_the_disk_leaves_the_processor_to_others(slow_service):
+    """A thread of the shard syncs, since the disk is slow. More requests wait than a record takes."""
+    service = slow_service
+    shop = shops_on_every_shard(service)[SLOW]
+    pass_id, pid = shop.create()["id"], service.pid_of("shard", SLOW)
+    service.stall(ms=30)
+    for _ in range(10):
+        shop.add(pass_id, 1)
+    service.stall()
+    with ExitStack() as stack:
+        for _ in range(A_RECORD + 50):
+            client = stack.enter_context(closing(service.client(shop.key)))
+            client.send("POST", path_of(pass_id, "/loyalty"), {"balance_to_add": 1})
+        stack.enter_context(closing(send_and_leave(shop, "GET", path_of(pass_id))))
+        begin, work = time.monotonic(), processor_seconds(pid)
+        wait_for(lambda: time.monotonic() - begin > REST_SECONDS, 2 * REST_SECONDS, "the shard to wait")
+        assert processor_seconds(pid) - work < (time.monotonic() - begin) / 4
+    service.recover()
 
 
 @pytest.mark.slow
