@@ -75,6 +75,27 @@ def is_alive(pid):
     return stat[stat.rindex(")") + 2] not in "ZX"
 
 
+class Rest:
+    """A process that is to wait: `with Rest(pid, seconds)` takes at least so long, and fails if the process used half of it."""
+
+    def __init__(self, pid, seconds):
+        self.pid, self.seconds = pid, seconds
+
+    def used(self):
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def __enter__(self):
+        self.begin, self.before = time.monotonic(), self.used()
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            return
+        time.sleep(max(0, self.begin + self.seconds - time.monotonic()))
+        assert self.used() - self.before < (time.monotonic() - self.begin) / 2
+
+
 NO_APNS = "127.0.0.1:9"  # the port of discard: nothing listens
 
 

@@ -228,13 +228,14 @@ static enum err go_through_frame(struct engine *engine)
 	return err;
 }
 
-/* The writer may have read no packets for a while: the disk stalled, or the process was stopped. Heartbeats of the issuer may
- * be unread in the channel, so that time does not count as its silence. */
+/* The writer may have read no packets for a while: there was no room since the disk stalled, or the process was stopped.
+ * Heartbeats of the issuer may be unread in the channel, so that time does not count as its silence. */
 static void look_at_clock(struct engine *engine, mono_us now)
 {
-	int64_t away = now.v - engine->now.v - AWAY_US;
+	int64_t away = now.v - engine->listened.v - AWAY_US;
 	engine->now = now;
 	if (away <= 0) return;
+	engine->listened = mono_after(engine->listened, (dur_us){away}); /* this much has been taken into account */
 	engine->timer_heard = mono_after(engine->timer_heard, (dur_us){away});
 	issuance_delay(&engine->issuance, (dur_us){away}, now);
 }
@@ -248,6 +249,7 @@ static enum err take_packets(struct engine *engine, bool *more)
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
 	     i++) {
+		engine->listened = engine->now;
 		if (channel_recv(engine->channel, &engine->packet)) {
 			*more = false;
 			break;
@@ -397,7 +399,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = commit(engine, is_idle(engine, has_rested)))) return err;
 	publish(engine);
 	if (!engine_has_room(engine))
-		*more = false; /* the journal's threads will wake us */
+		*more = store_owes_slice(engine->store, false); /* else the journal's threads will wake us */
 	else if (was_full)
 		*more = true; /* calls were passed over */
 	else if (!*more)

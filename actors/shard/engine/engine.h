@@ -78,6 +78,7 @@ struct engine {
 	/* The issuer. */
 	struct peer      timer;
 	mono_us          timer_heard;
+	mono_us          listened; /* when the channel was last read */
 	bool             timer_known;
 	struct frame_out to_timer;
 	struct issuance  issuance;
