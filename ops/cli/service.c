@@ -43,6 +43,16 @@ static enum err open_session(struct service *service, const char *endpoint, stru
 	return err;
 }
 
+/* Waits for any session. All are read then: what one that nobody waits for leaves unread would end every wait at once. */
+static void rest(struct service *service, dur_us wait)
+{
+	loop_wait(&service->loop, wait);
+	mono_us now = time_mono();
+	if (service->supervisor) (void)rpc_pump(service->supervisor, now, PUMP_BUDGET);
+	for (uint32_t i = 0; i < SHARDS_MAX; i++)
+		if (service->shards[i]) (void)rpc_pump(service->shards[i], now, PUMP_BUDGET);
+}
+
 /* Turns until all of `rpcs` are UP or time is out. */
 static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t count, int64_t wait_ms)
 {
@@ -56,7 +66,7 @@ static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t 
 			all_up &= rpc_state(rpcs[i]) == RPC_UP;
 		}
 		if (all_up) return;
-		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
+		rest(service, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
 	}
 }
 
@@ -74,7 +84,7 @@ static void await_answers(struct service *service, struct rpc **rpcs, uint32_t c
 			outstanding += rpc_outstanding(rpcs[i]);
 		}
 		if (!outstanding) return;
-		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
+		rest(service, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
 	}
 }
 
@@ -169,7 +179,7 @@ void service_turn(struct service *service, uint32_t shard, dur_us wait)
 	/* The caller handles what has arrived first: there may be room for more calls. */
 	if (rpc_pump(rpc, now, PUMP_BUDGET) || rpc_outstanding(rpc) != outstanding || rpc_epoch(rpc) != epoch)
 		return;
-	loop_wait(&service->loop, wait);
+	rest(service, wait);
 }
 
 /* ---- supervisor ---- */

@@ -6,7 +6,7 @@ from http.client import HTTPException
 
 import pytest
 from client import Client
-from harness import wait_for
+from harness import Rest, wait_for
 from imports import Running, bodies, check_whole, ids_in_order, jsonl, rows_with_doubles, run, write
 from patience import PATIENCE
 from retries import create, is_first, is_replay_of
@@ -84,6 +84,8 @@ def test_an_import_continues_after_restarts_of_the_service(lagging, tmp_path):
     for part in (1, 2, 3):
         running.wait_created(part * 1500)
         lagging.kill_everything()
+        with Rest(running.process.pid, 1):  # it waits for the service
+            pass
         lagging.start()
         shop.client.address = lagging.http
     # Its timer may reach the shard while the first rows are decided, so that these are refused and later ones are not.
