@@ -138,8 +138,10 @@ static void *prepare_main(void *data)
 				                     &journal->next.progress);
 			else if (!err)
 				break;
-			if (err && err != ERR_STOPPED && atomic_fetch_add(&journal->next.failures, 1) >= 0)
-				usleep(PREPARE_RETRY_US);
+			if (!err || err == ERR_STOPPED) continue;
+			/* The writer no longer waits for the segment once an attempt has failed. */
+			if (!atomic_fetch_add(&journal->next.failures, 1)) wakeup_signal(&journal->wakeup);
+			usleep(PREPARE_RETRY_US);
 		}
 		if (atomic_load(&journal->stopping)) return NULL;
 		/* Tried once: a retry of a failed sync proves nothing. */

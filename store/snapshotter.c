@@ -352,10 +352,12 @@ static void *snapshotter_main(void *data)
 	while (next(snapshotter, &asked, job)) {
 		atomic_store(&snapshotter->progress.done, 0);
 		atomic_store(&snapshotter->progress.total, 0);
+		bool is_wanted = asked || (!take_inventory(snapshotter, &inventory) &&
+		                           (is_due(snapshotter, &inventory) || must_forget(snapshotter, &inventory)));
+		if (is_wanted) atomic_store(&snapshotter->wants_segment, false); /* looked at again after the job */
 		if (asked)
 			run(snapshotter, job);
-		else if (!take_inventory(snapshotter, &inventory) &&
-		         (is_due(snapshotter, &inventory) || must_forget(snapshotter, &inventory)))
+		else if (is_wanted)
 			by_itself(snapshotter, job);
 		if (!take_inventory(snapshotter, &inventory) && can_recycle(&inventory))
 			(void)!recycle(snapshotter); /* what late tables needed until now */

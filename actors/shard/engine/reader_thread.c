@@ -220,8 +220,8 @@ static void take_job(struct reader *reader)
 	if (reader->job) atomic_store_explicit(&reader->job->is_taken, true, memory_order_relaxed);
 }
 
-/* A reader says that it is idle before it looks at the inbox for the last time; the writer fills the inbox before it looks for
- * an idle reader. So one of them sees the other. */
+/* A reader says that it is idle before it looks for the last time. The writer fills the inbox, and another reader the queue,
+ * before they look for an idle reader. So one of them sees the other. */
 static struct job *next_job(struct reader *reader)
 {
 	struct readers *readers = reader->readers;
@@ -230,10 +230,12 @@ static struct job *next_job(struct reader *reader)
 		take_job(reader);
 		if (reader->job || stopping) return reader->job;
 		atomic_store(&reader->is_idle, true);
-		if (handover_is_empty(&readers->inbox) && !atomic_load(&readers->stopping))
+		take_job(reader);
+		if (!reader->job && !atomic_load(&readers->stopping))
 			while (sem_wait(&reader->work))
 				continue;
 		atomic_store(&reader->is_idle, false);
+		if (reader->job) return reader->job;
 	}
 }
 

@@ -86,7 +86,9 @@ enum err engine_end_turns(struct engine *engine, bool *more)
 	if (!engine->turns.count || turns_due(&engine->turns, engine->now).v) return OK;
 	if (!store_open_bytes(engine->store)) err = take_turns(engine);
 	engine->turns.was_passed_over = turns_due(&engine->turns, engine->now).v == 0;
-	/* If a record is being synced, its end wakes the process. */
-	*more |= engine->turns.was_passed_over && store_can_submit(engine->store);
+	/* If a record is open and cannot be submitted, the end of another's sync wakes the process. Without one only reads
+	 * were decided. */
+	bool can_go_on = store_can_submit(engine->store) || !store_open_bytes(engine->store);
+	*more |= engine->turns.was_passed_over && can_go_on;
 	return err;
 }
