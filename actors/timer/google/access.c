@@ -32,7 +32,8 @@ static const char scope[] = "https://www.googleapis.com/auth/wallet_object.issue
 static const char google_api[] = "https://walletobjects.googleapis.com";
 
 struct access {
-	LIST_ENTRY(access) link;
+	LIST_ENTRY(access) link, busy_link;
+	bool                is_busy; /* among google->busy, which has all that have a line */
 	struct google      *google;
 	uint8_t             hash[SHA256_BYTES];
 	struct account_id   account;
@@ -54,6 +55,7 @@ struct class_seen {
 
 struct google {
 	LIST_HEAD(, access) accesses;
+	LIST_HEAD(, access) busy;
 	unsigned              count;
 	struct google_options options;
 	struct class_seen     classes[CLASSES];
@@ -68,12 +70,26 @@ enum err google_open(struct google **out, const struct google_options *options)
 	if (!google) return ERR_NO_MEMORY;
 	google->options = *options;
 	LIST_INIT(&google->accesses);
+	LIST_INIT(&google->busy);
 	return OK;
+}
+
+static void join_busy(struct access *access)
+{
+	if (!access->is_busy) LIST_INSERT_HEAD(&access->google->busy, access, busy_link);
+	access->is_busy = true;
+}
+
+static void leave_busy(struct access *access)
+{
+	if (access->is_busy) LIST_REMOVE(access, busy_link);
+	access->is_busy = false;
 }
 
 static void access_free(struct access *access)
 {
 	LIST_REMOVE(access, link);
+	leave_busy(access);
 	access->google->count--;
 	EVP_PKEY_free(access->key);
 	explicit_bzero(access->token, sizeof access->token);
@@ -303,11 +319,13 @@ void google_call(struct access *access, struct google_call *call)
 	call->access = access;
 	call->job.on_done = on_called;
 	TAILQ_INSERT_TAIL(&access->line, call, in_line);
+	join_busy(access);
 }
 
 void google_call_next(struct access *access, struct google_call *call)
 {
 	TAILQ_INSERT_HEAD(&access->line, call, in_line);
+	join_busy(access);
 }
 
 static bool begin(struct access *access, struct google_call *call)
@@ -346,7 +364,7 @@ static void give_up_late(struct access *access)
 	}
 }
 
-/* Returns when it wants to be looked at again. */
+/* Returns when it wants to be looked at again: at once after it began something, so that egress goes on with that. */
 static mono_us turn_one(struct access *access)
 {
 	struct google      *google = access->google;
@@ -358,14 +376,14 @@ static mono_us turn_one(struct access *access)
 	if (renews || !has_token(access)) {
 		if (access->ask_at.v > google->now.v) return access->ask_at;
 		ask_token(access);
-		return access->is_asking ? never : access->ask_at;
+		return access->is_asking ? google->now : access->ask_at;
 	}
 	if (access->next_call.v > google->now.v) return access->next_call;
 	access->next_call = mono_after(google->now, (dur_us){SPACE_US});
 	if (!begin(access, call)) return access->next_call; /* egress is full */
 	TAILQ_REMOVE(&access->line, call, in_line);
 	access->running++;
-	return TAILQ_EMPTY(&access->line) ? never : access->next_call;
+	return google->now;
 }
 
 dur_us google_turn(struct google *google, mono_us now)
@@ -373,9 +391,10 @@ dur_us google_turn(struct google *google, mono_us now)
 	struct access *access, *next;
 	dur_us         wait = {INT64_MAX};
 	google->now = now;
-	for (access = LIST_FIRST(&google->accesses); access; access = next) {
-		next = LIST_NEXT(access, link);
+	for (access = LIST_FIRST(&google->busy); access; access = next) {
+		next = LIST_NEXT(access, busy_link);
 		mono_us at = turn_one(access);
+		if (TAILQ_EMPTY(&access->line)) leave_busy(access);
 		if (at.v == INT64_MAX) continue;
 		dur_us left = mono_since(at, now);
 		if (left.v < wait.v) wait = left;
