@@ -352,9 +352,11 @@ static void *snapshotter_main(void *data)
 	while (next(snapshotter, &asked, job)) {
 		atomic_store(&snapshotter->progress.done, 0);
 		atomic_store(&snapshotter->progress.total, 0);
-		bool is_wanted = asked || (!take_inventory(snapshotter, &inventory) &&
-		                           (is_due(snapshotter, &inventory) || must_forget(snapshotter, &inventory)));
-		if (is_wanted) atomic_store(&snapshotter->wants_segment, false); /* looked at again after the job */
+		bool is_wanted = asked ||
+		                 (!take_inventory(snapshotter, &inventory) &&
+		                  (is_due(snapshotter, &inventory) || must_forget(snapshotter, &inventory)));
+		if (is_wanted)
+			atomic_store(&snapshotter->wants_segment, false); /* looked at again after the job */
 		if (asked)
 			run(snapshotter, job);
 		else if (is_wanted)

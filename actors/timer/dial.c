@@ -123,7 +123,8 @@ static int on_timer(CURLM *multi, long wait_ms, void *user)
 
 	(void)multi;
 	egress->curl_due.v = wait_ms < 0 ? -1 : time_mono().v + wait_ms * US_PER_MS;
-	if (wait_ms == 0) egress->curl_due = egress->now; /* else the process would sleep until the next millisecond */
+	if (wait_ms == 0)
+		egress->curl_due = egress->now; /* else the process would sleep until the next millisecond */
 	return 0;
 }
 

@@ -329,7 +329,8 @@ static dur_us turn(struct timer *timer, mono_us now)
 	timer->has_news = false;
 	now = time_mono(); /* so that nothing is sent for a lease that has expired meanwhile */
 	shorten(&wait, egress_turn(timer->egress, now));
-	if (!timer->is_mute) shorten(&wait, google_turn(timer->google, now)); /* an answer may let the next call begin */
+	if (!timer->is_mute)
+		shorten(&wait, google_turn(timer->google, now)); /* an answer may let the next call begin */
 	shorten(&wait, apns_turn(timer->apns, now));
 	timer->has_news |= apns_has_news(timer->apns);
 	atomic_store_explicit(&counts_shared()->apns_connections, apns_connections(timer->apns),

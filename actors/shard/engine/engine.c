@@ -235,7 +235,8 @@ static void look_at_clock(struct engine *engine, mono_us now)
 	int64_t away = now.v - engine->listened.v - AWAY_US;
 	engine->now = now;
 	if (away <= 0) return;
-	engine->listened = mono_after(engine->listened, (dur_us){away}); /* this much has been taken into account */
+	engine->listened = mono_after(engine->listened,
+	                              (dur_us){away}); /* this much has been taken into account */
 	engine->timer_heard = mono_after(engine->timer_heard, (dur_us){away});
 	issuance_delay(&engine->issuance, (dur_us){away}, now);
 }
