@@ -142,6 +142,11 @@ uint64_t answers_held(const struct service *service)
 	return sum_of(service, offsetof(struct metrics, answer_bytes));
 }
 
+uint64_t bodies_held(const struct service *service)
+{
+	return sum_of(service, offsetof(struct metrics, body_bytes));
+}
+
 void connection_count_answer(struct connection *connection, size_t size)
 {
 	move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge,

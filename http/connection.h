@@ -122,6 +122,7 @@ must_check enum err connection_charge_answer(struct connection *connection, size
 void     connection_count_answer(struct connection *connection, size_t size); /* sets its final size */
 void     connection_count_more(struct connection *connection, size_t size);   /* adds, whatever others hold */
 uint64_t answers_held(const struct service *service);        /* bytes of all answers of all threads */
+uint64_t bodies_held(const struct service *service);         /* likewise of all bodies */
 void     connection_uncharge(struct connection *connection); /* the request is over */
 
 /* ---- intake.c ---- */

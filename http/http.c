@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -147,12 +148,31 @@ static enum err start_threads(struct service *service, unsigned *started)
 	return OK;
 }
 
+enum { PEAK_BYTES = 32 << 20, TRIM_EVERY_S = 2 };
+
+struct peak {
+	uint64_t bytes; /* of bodies and answers, the most since memory was returned */
+	mono_us  again; /* not earlier */
+};
+
+/* After a peak of bodies and answers, freed pieces lie between others, so that the allocator cannot return them by itself. A
+ * thread that allocates meanwhile may wait for some milliseconds. */
+static void return_memory(const struct service *service, struct peak *peak, mono_us now)
+{
+	uint64_t held = bodies_held(service) + answers_held(service);
+	if (held > peak->bytes) peak->bytes = held;
+	if (peak->bytes < PEAK_BYTES || held > peak->bytes / 4 || now.v < peak->again.v) return;
+	(void)malloc_trim(0);
+	*peak = (struct peak){held, mono_after(now, (dur_us){TRIM_EVERY_S * US_PER_SEC})};
+}
+
 /* Reports to the supervisor until it is time to stop. Looks often while the supervisor waits for news: all threads are ready,
  * or all use the new settings. */
 static enum err report(struct service *service, struct child *child, struct live **before)
 {
 	enum { LOOK_OFTEN_MS = 5 };
 	struct loop loop = {-1};
+	struct peak peak = {0};
 	bool        ready = false;
 	enum err    err = loop_open(&loop);
 	if (!err) err = loop_watch(&loop, child_fd(child));
@@ -165,6 +185,7 @@ static enum err report(struct service *service, struct child *child, struct live
 		loop_wait(&loop, (dur_us){(is_awaited ? LOOK_OFTEN_MS : CHILD_TURN_MS) * US_PER_MS});
 		child_look(child, &loop);
 		live_turn(service, child, before);
+		return_memory(service, &peak, time_mono());
 	}
 	loop_close(&loop);
 	return err;
