@@ -148,22 +148,26 @@ static enum err start_threads(struct service *service, unsigned *started)
 	return OK;
 }
 
-enum { PEAK_BYTES = 32 << 20, TRIM_EVERY_S = 2 };
+enum { PEAK_BYTES = 32 << 20, FALLEN_US = 1000000 };
 
 struct peak {
 	uint64_t bytes; /* of bodies and answers, the most since memory was returned */
-	mono_us  again; /* not earlier */
+	mono_us  fell;  /* since when less than a quarter is held again; 0: more is */
 };
 
 /* After a peak of bodies and answers, freed pieces lie between others, so that the allocator cannot return them by itself. A
- * thread that allocates meanwhile may wait for some milliseconds. */
+ * thread that allocates meanwhile may wait for some tens of milliseconds. */
 static void return_memory(const struct service *service, struct peak *peak, mono_us now)
 {
 	uint64_t held = bodies_held(service) + answers_held(service);
 	if (held > peak->bytes) peak->bytes = held;
-	if (peak->bytes < PEAK_BYTES || held > peak->bytes / 4 || now.v < peak->again.v) return;
+	if (peak->bytes < PEAK_BYTES || held > peak->bytes / 4)
+		peak->fell.v = 0;
+	else if (!peak->fell.v)
+		peak->fell = now;
+	if (!peak->fell.v || now.v - peak->fell.v < FALLEN_US) return;
 	(void)malloc_trim(0);
-	*peak = (struct peak){held, mono_after(now, (dur_us){TRIM_EVERY_S * US_PER_SEC})};
+	*peak = (struct peak){.bytes = held};
 }
 
 /* Reports to the supervisor until it is time to stop. Looks often while the supervisor waits for news: all threads are ready,

@@ -220,6 +220,17 @@ static void take_job(struct reader *reader)
 	if (reader->job) atomic_store_explicit(&reader->job->is_taken, true, memory_order_relaxed);
 }
 
+/* Takes nothing: a thread that wakes this reader meanwhile, because it looks idle, wakes no other. */
+static bool sees_job(struct reader *reader)
+{
+	struct readers *readers = reader->readers;
+	pthread_mutex_lock(&readers->mutex);
+	queue(readers, handover_take(&readers->inbox));
+	bool sees = find_job(reader) != NULL;
+	pthread_mutex_unlock(&readers->mutex);
+	return sees;
+}
+
 /* A reader says that it is idle before it looks for the last time. The writer fills the inbox, and another reader the queue,
  * before they look for an idle reader. So one of them sees the other. */
 static struct job *next_job(struct reader *reader)
@@ -230,12 +241,10 @@ static struct job *next_job(struct reader *reader)
 		take_job(reader);
 		if (reader->job || stopping) return reader->job;
 		atomic_store(&reader->is_idle, true);
-		take_job(reader);
-		if (!reader->job && !atomic_load(&readers->stopping))
+		if (!sees_job(reader) && !atomic_load(&readers->stopping))
 			while (sem_wait(&reader->work))
 				continue;
 		atomic_store(&reader->is_idle, false);
-		if (reader->job) return reader->job;
 	}
 }
 

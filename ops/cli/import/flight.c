@@ -295,7 +295,7 @@ void flight_turn(struct flight *flight)
 	if (is_stuck(flight, now)) {
 		if (!flight->trouble && !flight->stopping) flight->trouble = what_is_wrong(flight);
 		flight_stop(flight);
-		/* Later answers are lost: the sessions are not read again. */
+		/* Later answers are lost: the command does not wait for the service again. */
 		end_rows(flight, true);
 		return;
 	}
