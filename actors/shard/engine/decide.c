@@ -312,6 +312,7 @@ static enum err end_command(struct engine *engine, const struct call *call, enum
 {
 	if (call->message != MSG_CLEAN) { /* sent by the shard itself, and mostly without effect */
 		engine->open_commands++;
+		engine->open_writes += message_row(call->message)->effect == EFFECT_WRITE;
 		atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
 	}
 	return engine_judge_error(engine, call, err);

@@ -324,7 +324,7 @@ static enum err submit(struct engine *engine)
 	store_submit(engine->store, engine->service_now);
 	sessions_turn(&engine->sessions);
 	histogram_add(&engine->facts.record_commands, &scale_items, engine->open_commands);
-	engine->open_commands = 0;
+	engine->open_commands = engine->open_writes = 0;
 	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
 	enum err err = store_settle(engine->store);
 	if (!err) publish(engine);
@@ -337,7 +337,7 @@ static enum err commit(struct engine *engine, bool idle)
 	bool          is_awaited = readers_waiting(engine->readers) || readers_waiting(engine->signers);
 	bool          due = store_wants_commit(store) || is_awaited || idle;
 	if (store_decided_seq(store) != store_durable_seq(store)) return OK;
-	if (store_open_bytes(store) == 0) engine->open_commands = 0;
+	if (store_open_bytes(store) == 0) engine->open_commands = engine->open_writes = 0;
 	bool owes_slice = store_owes_slice(store, idle);
 	if (owes_slice || (due && !store_is_committed(store))) {
 		enum err err = owes_slice ? store_slice(store, idle) : store_commit(store);

@@ -51,6 +51,7 @@ struct engine {
 	wall_us            service_now;
 	mono_us            mend_again_at; /* from when on damaged tables end the process */
 	unsigned           open_commands; /* decided since the open record began */
+	unsigned           open_writes;   /* of these */
 	struct uncommitted uncommitted;
 	dur_us             spent; /* processor time of the thread, as last read */
 
