@@ -3,6 +3,7 @@
  * loses no acknowledged request. */
 #include "actors/rpc/child.h"
 #include "actors/roles.h"
+#include "actors/rt/host.h"
 #include "actors/rt/log.h"
 #include "actors/rt/needs.h"
 #include "actors/rt/time.h"
@@ -53,9 +54,9 @@ static void configure(struct service *service)
 
 static unsigned default_threads(void)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN) / 2;
-	if (cores < 1) return 1;
-	return cores > HTTP_THREADS_MAX ? HTTP_THREADS_MAX : (unsigned)cores;
+	unsigned half = host_processors() / 2;
+	if (half < 1) return 1;
+	return half > HTTP_THREADS_MAX ? HTTP_THREADS_MAX : half;
 }
 
 /* Raises the descriptor limit as far as possible; connections share what is left beside sessions with shards and all else. */

@@ -39,10 +39,10 @@ const struct row option_rows[] = {
      .note = "The number is fixed on the first start. A later start with another number is refused."},
     {"--memory", NUMBER_I64, AT(memory_bytes), .min = LATE_MEMORY_MIN, .max = INT64_MAX, .value = "BYTES",
      .example = "1073741824", .about = "memory of each shard for passes that were used lately",
-     .unset = "an eighth of the machine's memory, for all shards at most half of it; at least 67108864",
+     .unset = "an eighth of the memory it may use, for all shards at most half of that; at least 67108864",
      .note =
          "A pass takes 66 bytes, and 11 more for its id. A pass that is not in memory costs a read from the "
-         "tables when it is used next. The default counts the machine's memory, not that of a container. See "
+         "tables when it is used next. The default counts what the machine and control groups permit. See "
          "[memory](capacity.md#memory)."},
     {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .reloadable = true, .min = 1,
      .max = IDEMPOTENCY_KEYS_MAX, .value = "N", .about = "idempotency keys stored for each account",

@@ -6,6 +6,7 @@
  * status server's channel, and the time of the next restart. */
 #include "actors/roles.h"
 #include "actors/rt/log.h"
+#include "actors/rt/host.h"
 #include "actors/rt/log_file.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/outlet.h"
@@ -54,13 +55,13 @@ static enum err settle_shards(struct supervisor *self)
 	return OK;
 }
 
-/* Without --memory it is a part of the machine's, which the children get. */
+/* Without --memory it is a part of what the service may use, which the children get. */
 static enum err settle_memory(struct options *options, uint32_t shards)
 {
 	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
 	if (!options->memory_bytes) {
-		options->memory_bytes = (int64_t)policy_memory(machine, shards);
+		options->memory_bytes = (int64_t)policy_memory(host_memory_bytes(), shards);
 		return OK;
 	}
 	if ((uint64_t)options->memory_bytes <= machine / shards) return OK;
@@ -83,7 +84,7 @@ static enum err check_access_log(const char *path)
 static enum err settle(struct supervisor *self)
 {
 	struct options *options = &self->options;
-	uint32_t        by_cores = policy_shards(sysconf(_SC_NPROCESSORS_ONLN));
+	uint32_t        by_cores = policy_shards(host_processors());
 	uint32_t        shards = options->shards ? options->shards : by_cores;
 	uint32_t        threads = options->http_threads ? options->http_threads : by_cores;
 	enum err        err, opened;
