@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-enum { CHUNK_BYTES = 2 << 20, CHUNKS_FIRST = 8, ACCOUNTS_FIRST = 64, WORD_BITS = 64 };
+enum { CHUNK_BYTES = 2 << 20, CHUNKS_A_SLAB = 8, CHUNKS_FIRST = 8, ACCOUNTS_FIRST = 64, WORD_BITS = 64 };
 #define BLOCKS_A_CHUNK (CHUNK_BYTES / sizeof(struct block))
 
 struct chunk {
@@ -205,10 +205,13 @@ static enum err add_chunk(struct cells *cells)
 		cells->chunks = grown;
 		cells->chunk_room = room;
 	}
-	struct chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
+	/* To align a piece the allocator takes a chunk more, which stays unused. */
+	bool  is_first = cells->chunk_count % CHUNKS_A_SLAB == 0;
+	char *chunk = is_first ? aligned_alloc(CHUNK_BYTES, (size_t)CHUNKS_A_SLAB * CHUNK_BYTES)
+	                       : (char *)cells->chunks[cells->chunk_count - 1] + CHUNK_BYTES;
 	if (!chunk) return ERR_NO_MEMORY;
 	(void)!madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
-	cells->chunks[cells->chunk_count++] = chunk;
+	cells->chunks[cells->chunk_count++] = (struct chunk *)chunk;
 	return OK;
 }
 
@@ -286,7 +289,7 @@ void cells_close(struct cells **cells_p)
 		account_free(atomic_load(&table->slots[i]));
 	free(table);
 	cells_reclaim(cells); /* no reader is left */
-	for (uint32_t i = 0; i < cells->chunk_count; i++)
+	for (uint32_t i = 0; i < cells->chunk_count; i += CHUNKS_A_SLAB)
 		free(cells->chunks[i]);
 	free(cells->chunks);
 	id_index_close(&cells->ids);

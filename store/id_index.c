@@ -14,6 +14,7 @@ enum {
 	/* Ids of a bucket on average, at which the next one is split. One that is not split yet has twice as many. */
 	SPLIT_IDS = 6,
 	SEGMENT_BYTES = 2 << 20,
+	SEGMENTS_A_SLAB = 8,
 	BUCKETS_A_SEGMENT = SEGMENT_BYTES / (SLOTS * 4),
 	BUCKETS_FIRST = 64,
 	CELL_BITS = 26,
@@ -38,7 +39,7 @@ void id_index_open(struct id_index *index, const struct siphash *(*of)(const voi
 
 void id_index_close(struct id_index *index)
 {
-	for (uint32_t i = 0; i < index->segment_count; i++)
+	for (uint32_t i = 0; i < index->segment_count; i += SEGMENTS_A_SLAB)
 		free(index->segments[i]);
 	*index = (struct id_index){.of = index->of, .user = index->user};
 }
@@ -99,7 +100,11 @@ bool id_index_find(const struct id_index *index, struct siphash print, uint32_t 
 static bool reach(struct id_index *index, uint32_t number)
 {
 	if (number < index->segment_count * (uint32_t)BUCKETS_A_SEGMENT) return true;
-	struct id_segment *segment = aligned_alloc(SEGMENT_BYTES, SEGMENT_BYTES);
+	/* To align a piece the allocator takes a segment more, which stays unused. */
+	bool               is_first = index->segment_count % SEGMENTS_A_SLAB == 0;
+	struct id_segment *segment = is_first ? aligned_alloc(SEGMENT_BYTES,
+	                                                      (size_t)SEGMENTS_A_SLAB * SEGMENT_BYTES)
+	                                      : index->segments[index->segment_count - 1] + 1;
 	if (!segment) return false;
 	(void)!madvise(segment, SEGMENT_BYTES, MADV_HUGEPAGE);
 	memset(segment, 0, sizeof *segment);
