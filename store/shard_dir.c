@@ -25,7 +25,8 @@ static enum err refuse(struct store_report *report, unsigned shard, const char *
 	return ERR_DAMAGED;
 }
 
-/* File systems on which a sync may do nothing, or two machines may write, are refused or reported. */
+/* File systems on which a sync may do nothing, two machines may write, or files have no second names, are refused or
+ * reported. */
 static enum err judge_file_system(int shard_fd, struct store_report *report)
 {
 	static const struct {
@@ -38,6 +39,10 @@ static enum err judge_file_system(int shard_fd, struct store_report *report)
 	    {SMB_SUPER_MAGIC, "smb", true},
 	    {0xfe534d42, "smb", true},
 	    {OVERLAYFS_SUPER_MAGIC, "overlay", true},
+	    {V9FS_MAGIC, "9p", true},
+	    {MSDOS_SUPER_MAGIC, "fat", true},
+	    {EXFAT_SUPER_MAGIC, "exfat", true},
+	    {FUSE_SUPER_MAGIC, "fuse", false},
 	    {BTRFS_SUPER_MAGIC, "btrfs", false},
 	    {TMPFS_MAGIC, "tmpfs", false},
 	    {RAMFS_MAGIC, "ramfs", false},

@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * DISK_SOFT_FLOOR_BYTES };
+enum {
+	REMOVALS_A_COPY = 8
+}; /* bytes of journal removed while one is copied: faster than a disk is written for long */
 
 struct snapshotter {
 	struct shard_dir          shard_dir;
@@ -27,6 +30,7 @@ struct snapshotter {
 	struct view              *reader;
 	struct arena              arena;
 	struct progress           progress;
+	struct progress           removal; /* of journal that nothing needs */
 	atomic_bool               damage, wants_segment;
 	pthread_mutex_t           mutex;
 	pthread_cond_t            wake;
@@ -175,7 +179,7 @@ static enum err remove_before(struct snapshotter *snapshotter, const struct inve
 {
 	enum err err = OK;
 	for (uint64_t number = inventory->first; !err && number && number < segment; number++)
-		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
+		err = segment_remove(snapshotter->dir, number, &snapshotter->removal);
 	return err;
 }
 
@@ -446,6 +450,7 @@ enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journa
 	snapshotter->export_fd = -1;
 	snapshotter->progress.bytes_per_s = shard_dir->snapshot_bytes_per_s ? shard_dir->snapshot_bytes_per_s
 	                                                                    : SNAPSHOT_BYTES_PER_S;
+	snapshotter->removal.bytes_per_s = REMOVALS_A_COPY * snapshotter->progress.bytes_per_s;
 	snapshotter->dir = dir;
 	pthread_mutex_init(&snapshotter->mutex, NULL);
 	pthread_condattr_init(&monotonic);
@@ -465,6 +470,7 @@ void snapshotter_close(struct snapshotter **snapshotter_p)
 	struct snapshotter *snapshotter = *snapshotter_p;
 	if (!snapshotter) return;
 	atomic_store(&snapshotter->progress.stop, true);
+	atomic_store(&snapshotter->removal.stop, true);
 	pthread_mutex_lock(&snapshotter->mutex);
 	snapshotter->stopping = true;
 	pthread_cond_signal(&snapshotter->wake);
