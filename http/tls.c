@@ -15,6 +15,8 @@ enum err tls_open(struct span cert, struct span key, SSL_CTX **tls)
 	/* h2o cannot write from inside a read, which a renegotiation would need. */
 	SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 	                              SSL_OP_CIPHER_SERVER_PREFERENCE);
+	/* Buffers of 34 KB go while a connection is idle: strangers may hold thousands. */
+	SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_id_context(made, session_context, sizeof session_context - 1);
 	h2o_ssl_register_alpn_protocols(made, http11);
 	char     why[TLS_WHY];
