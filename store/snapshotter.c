@@ -20,9 +20,8 @@
 #include <unistd.h>
 
 enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * DISK_SOFT_FLOOR_BYTES };
-enum {
-	REMOVALS_A_COPY = 8
-}; /* bytes of journal removed while one is copied: faster than a disk is written for long */
+/* Bytes of journal that are removed in the time in which one of a snapshot is copied. */
+enum { REMOVALS_A_COPY = 8 };
 
 struct snapshotter {
 	struct shard_dir          shard_dir;

@@ -19,7 +19,7 @@ enum snapshot_job { JOB_SNAPSHOT, JOB_BACKUP, JOB_VERIFY };
 enum {
 	BACKUP_DIR_MAX = 1024,
 	SNAPSHOT_JOURNAL_BYTES = 1 << 30,
-	SNAPSHOT_BYTES_PER_S = 32 << 20, /* copied, walked, hashed, verified or removed */
+	SNAPSHOT_BYTES_PER_S = 32 << 20, /* of snapshots: copied, walked, hashed, verified or removed */
 	SNAPSHOT_RETRY_S = 60,           /* after a failed snapshot that was not requested */
 	SNAPSHOT_LOOK_MS = 1000,
 	SNAPSHOT_FORGET_S = 6 * 3600, /* of real time */

@@ -178,15 +178,21 @@ def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
         crowd.look_settled()
 
 
-def test_a_shard_that_waits_for_the_disk_leaves_the_processor_to_others(slow_service):
-    """A thread of the shard syncs, since the disk is slow. More requests wait than a record takes."""
-    service = slow_service
+def shop_on_a_hanging_disk(service):
+    """A shop of the slow shard with a pass. A thread of the shard syncs, since syncs were slow; from now on they hang."""
     shop = shops_on_every_shard(service)[SLOW]
-    pass_id, pid = shop.create()["id"], service.pid_of("shard", SLOW)
+    pass_id = shop.create()["id"]
     service.stall(ms=30)
     for _ in range(10):
         shop.add(pass_id, 1)
     service.stall()
+    return shop, pass_id
+
+
+def test_a_shard_that_waits_for_the_disk_leaves_the_processor_to_others(slow_service):
+    """More requests wait than a record takes."""
+    service, pid = slow_service, slow_service.pid_of("shard", SLOW)
+    shop, pass_id = shop_on_a_hanging_disk(service)
     with ExitStack() as stack:
         for _ in range(A_RECORD + 50):
             client = stack.enter_context(closing(service.client(shop.key)))
@@ -200,13 +206,8 @@ def test_a_shard_that_waits_for_the_disk_leaves_the_processor_to_others(slow_ser
 def test_heartbeats_that_lay_unread_do_not_count_as_silence_of_the_timer(slow_service):
     """The shard has no room while the disk hangs, so it reads nothing. What it decides afterwards, before it reads a heartbeat,
     may be creations: the rest of a frame that came with many requests."""
-    service = slow_service
-    shop = shops_on_every_shard(service)[SLOW]
-    pass_id, shard = shop.create()["id"], service.pid_of("shard", SLOW)
-    service.stall(ms=30)
-    for _ in range(10):
-        shop.add(pass_id, 1)
-    service.stall()
+    service, shard = slow_service, slow_service.pid_of("shard", SLOW)
+    shop, pass_id = shop_on_a_hanging_disk(service)
     with ExitStack() as stack:
         clients = [stack.enter_context(closing(service.client(shop.key))) for _ in range(A_RECORD + 100)]
         http = service.signal("http", 0, signal.SIGSTOP)
