@@ -58,13 +58,14 @@ static struct survey *new_survey(struct exchange *exchange)
 	return survey;
 }
 
-static void ask_shards(struct survey *survey)
+/* The messages of the two questions have no arguments. */
+static void ask_shards(struct survey *survey, enum message message)
 {
 	struct http_thread *thread = survey->exchange->thread;
 	survey->waiting = 1; /* counts this function itself */
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		struct probe  *probe = &survey->probes[shard];
-		struct call    head = {.message = MSG_SHARD_STATUS};
+		struct call    head = {.message = message};
 		struct buffer *arguments;
 		head.deadline = mono_after(thread_now(thread), (dur_us){READY_DEADLINE_MS * US_PER_MS});
 		*probe = (struct probe){{.on_reply = on_status}, survey, shard};
@@ -73,7 +74,7 @@ static void ask_shards(struct survey *survey)
 			continue;
 		}
 		msgpack_packer packer = buffer_packer(arguments);
-		msgpack_pack_array(&packer, ARGS_SHARD_STATUS);
+		msgpack_pack_array(&packer, 0);
 		pending_send(&probe->pending);
 		survey->waiting++;
 	}
@@ -126,7 +127,7 @@ static void begin_readiness(struct exchange *exchange)
 	struct survey *survey = new_survey(exchange);
 	survey->take = take_issuer;
 	survey->finish = answer_readiness;
-	ask_shards(survey);
+	ask_shards(survey, MSG_SHARD_READY);
 }
 
 /* GET /metrics -------------------------------------------------------------------------------------------- */
@@ -162,7 +163,7 @@ static void begin_metrics(struct exchange *exchange)
 	survey->finish = answer_metrics;
 	survey->numbers = h2o_mem_alloc_pool(&exchange->req->pool,
 	                                     sizeof *survey->numbers * exchange->thread->service->shards);
-	ask_shards(survey);
+	ask_shards(survey, MSG_SHARD_STATUS);
 }
 
 int on_admin_request(h2o_handler_t *self, h2o_req_t *req)

@@ -30,6 +30,7 @@ GROWTH_MIB = 64  # peak of any process during the stall: the credits, and slack
 MIB = 1 << 20
 IMAGES, LARGE = 8, 2_000_000
 A_RECORD = 256  # commands: as many as one record has at most
+READY_ASKED = 8
 UNHEARD_SECONDS = 2.5  # longer than the timer may be silent
 
 
@@ -221,6 +222,19 @@ def test_heartbeats_that_lay_unread_do_not_count_as_silence_of_the_timer(slow_se
             pass
         service.recover()
         assert {client.receive().status for client in clients} == {201, 202}
+
+
+def test_a_shard_with_a_slow_disk_is_ready(slow_service):
+    """Every sync takes 400 ms. A load balancer that asks takes no instance out of service."""
+    service = slow_service
+    with Crowd(service) as crowd, service.admin() as admin:
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        service.stall(ms=400)
+        for _ in range(READY_ASKED):
+            crowd.await_answers(202, 1, crowd.by_shard[SLOW], 20)
+            assert (answer := admin.get("/readyz")).status == 200, answer.json
+        service.recover()
+        crowd.look_settled()
 
 
 @pytest.mark.slow

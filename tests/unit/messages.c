@@ -22,8 +22,9 @@ Test(messages, every_message_of_a_shard_has_a_handler)
 
 Test(messages, messages_that_change_no_data_are_not_writes)
 {
-	static const enum message reads[] = {MSG_AUTH,  MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
-	                                     MSG_FETCH, MSG_REPORT,   MSG_STATUS,    MSG_MAINTENANCE_STATUS};
+	static const enum message reads[] = {MSG_AUTH,      MSG_SHARD_READY, MSG_PASS_GET,
+	                                     MSG_PASS_PAGE, MSG_HEARTBEAT,   MSG_FETCH,
+	                                     MSG_REPORT,    MSG_STATUS,      MSG_MAINTENANCE_STATUS};
 	static const enum message scans[] = {MSG_PASS_LIST,    MSG_PASS_HISTORY,      MSG_ACCOUNT_LIST,
 	                                     MSG_SHARD_STATUS, MSG_MAINTENANCE_START, MSG_PASS_IMAGE};
 	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
@@ -41,6 +42,7 @@ Test(messages, an_internal_message_has_one_sender)
 	cr_expect_eq(message_row(MSG_REPORT)->receiver, ROLE_SUPERVISOR);
 	cr_expect_eq(message_row(MSG_SHARD_STATUS)->senders,
 	             bit(ROLE_CLI) | bit(ROLE_HTTP) | SENDERS_KEYLESS);
+	cr_expect_eq(message_row(MSG_SHARD_READY)->senders, bit(ROLE_HTTP) | SENDERS_KEYLESS);
 }
 
 Test(messages, the_operator_s_messages_are_closed_to_http)
@@ -81,9 +83,10 @@ Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);
 		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
-		               message == MSG_SHARD_STATUS || message == MSG_WALLET_KINDS ||
-		               message == MSG_WALLET_PACKAGE || message == MSG_WALLET_KIT ||
-		               message == MSG_WALLET_GOOGLE_LINK || message == MSG_WALLET_GOOGLE_CHECK;
+		               message == MSG_SHARD_STATUS || message == MSG_SHARD_READY ||
+		               message == MSG_WALLET_KINDS || message == MSG_WALLET_PACKAGE ||
+		               message == MSG_WALLET_KIT || message == MSG_WALLET_GOOGLE_LINK ||
+		               message == MSG_WALLET_GOOGLE_CHECK;
 		/* The phones of holders show a token of the pass in place of a key, Google its signature. */
 		bool is_of_phone = message == MSG_WALLET_REGISTER || message == MSG_WALLET_UNREGISTER ||
 		                   message == MSG_WALLET_LIST || message == MSG_WALLET_PHONE_LOG ||

@@ -179,6 +179,22 @@ static void pack_pushes(const struct request *request, msgpack_packer *pk, size_
 		pack_count(pk, push_fate_labels[i], atomic_load(&request->facts->pushes.fates[fates[i]]));
 }
 
+static const char *issuer_text(const struct shard_facts *facts)
+{
+	if (!atomic_load(&facts->issuer_up)) return "down";
+	return atomic_load(&facts->issuer_paused) ? "paused" : "up";
+}
+
+/* For /readyz. It reads no row, so that a slow disk or a large backlog does not delay it, and it delays no other command. */
+enum err on_SHARD_READY(struct request *request, struct outcome *outcome)
+{
+	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
+	msgpack_pack_map(pk, 1);
+	pack_text(pk, "issuer");
+	pack_text(pk, issuer_text(request->facts));
+	return OK;
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
@@ -187,9 +203,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	struct backlog            backlog;
 	enum err                  err = count_all(request->view, &sums);
 	if (err || (err = backlog_count(request->view, request->now, &backlog))) return err;
-	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
-	                     : atomic_load(&facts->issuer_paused) ? "paused"
-	                                                          : "up";
+	const char *issuer = issuer_text(facts);
 	size_t      map = map_begin_wide(pk);
 	MEMBER_ALWAYS(index, INTEGER, facts->index);
 	MEMBER_ALWAYS(epoch, INTEGER, facts->epoch);
