@@ -41,7 +41,8 @@ struct journal {
 	uint64_t           syncs;
 	struct histogram   sync_times;
 	int64_t            sync_recent_us; /* average duration of the last few */
-	bool               is_quick;       /* their state at the writer's last check: its own */
+	int64_t            sync_us;        /* the same at the writer's last check: its own */
+	bool               is_quick;       /* likewise */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
@@ -90,13 +91,15 @@ static void wait_for(sem_t *sem)
 }
 
 /* Only while nothing is in flight. */
-static bool judge_quick(const struct journal *journal)
+/* Only while nothing is in flight. */
+static void judge_syncs(struct journal *journal)
 {
-#ifdef FAULT_ANSWER_EARLY
-	return false; /* the fault needs the sync thread */
-#endif
 	int64_t limit_us = journal->dir.quick_sync_us ? journal->dir.quick_sync_us : SYNC_QUICK_US;
-	return journal->sync_recent_us < limit_us;
+	journal->sync_us = journal->sync_recent_us;
+	journal->is_quick = journal->sync_us < limit_us;
+#ifdef FAULT_ANSWER_EARLY
+	journal->is_quick = false; /* the fault needs the sync thread */
+#endif
 }
 
 /* Writes and syncs the record in flight. */
@@ -259,7 +262,7 @@ enum err journal_settle(struct journal *journal)
 	if (state != WRITE_DONE) return OK;
 	journal->durable = journal->in_flight.after;
 	journal->syncs++;
-	journal->is_quick = judge_quick(journal);
+	judge_syncs(journal);
 	atomic_store(&journal->in_flight.state, WRITE_IDLE);
 	return OK;
 }
@@ -274,6 +277,11 @@ int journal_fd(const struct journal *journal)
 bool journal_is_quick(const struct journal *journal)
 {
 	return journal->is_quick;
+}
+
+int64_t journal_sync_us(const struct journal *journal)
+{
+	return journal->sync_us;
 }
 
 bool journal_is_syncing(const struct journal *journal)
@@ -388,7 +396,7 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	if (!journal) return ERR_NO_MEMORY;
 	journal->dir = *dir;
 	journal->fd = journal->next.fd = -1;
-	journal->is_quick = judge_quick(journal);
+	judge_syncs(journal);
 	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
 	sem_init(&journal->in_flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);

@@ -117,10 +117,18 @@ enum disk_level store_room(const struct store *store)
 	return disk > journal ? disk : journal;
 }
 
+/* A commit waits until everything is durable, and decisions wait for the commit. If that takes long, commits are fewer. */
+static unsigned rows_of_commit(const struct store *store)
+{
+	int64_t rows = journal_sync_us(store->journal) / COMMIT_ROW_SYNC_US;
+	if (rows > COMMIT_ROWS_SLOW_MAX) return COMMIT_ROWS_SLOW_MAX;
+	return rows > COMMIT_ROWS_MAX ? (unsigned)rows : COMMIT_ROWS_MAX;
+}
+
 bool store_wants_commit(const struct store *store)
 {
 	return store_decided_seq(store) - store->committed_seq >= COMMIT_RECORDS_MAX ||
-	       store->bytes >= COMMIT_BYTES_MAX || store->rows >= COMMIT_ROWS_MAX ||
+	       store->bytes >= COMMIT_BYTES_MAX || store->rows >= rows_of_commit(store) ||
 	       late_presses(&store->late);
 }
 
