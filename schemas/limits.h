@@ -277,12 +277,12 @@ enum {
 	/* calls after which a frame is sent before the turn ends, so that the callee can begin; otherwise all would
 	 * wait for each other in turn, one process at work and the others idle */
 	FRAME_CALLS_FULL = 64,
-	BATCH_BYTES_MAX = 1 << 20,   /* bytes of operations after which a record is closed */
-	COMMIT_RECORDS_MAX = 128,    /* records applied before LMDB commits */
-	COMMIT_BYTES_MAX = 1 << 20,  /* bytes of records before it commits: large values are many pages */
-	COMMIT_ROWS_MAX = 512,       /* distinct rows written (about dirty pages) before LMDB commits, */
-	COMMIT_ROWS_SLOW_MAX = 4096, /* and on a disk with slow syncs, */
-	COMMIT_ROW_SYNC_US = 4,      /* a row for each so many microseconds of a sync */
+	BATCH_BYTES_MAX = 1 << 20,  /* bytes of operations after which a record is closed */
+	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
+	COMMIT_BYTES_MAX = 1 << 20, /* bytes of records before it commits: large values are many pages */
+	COMMIT_ROWS_MAX = 512,      /* distinct rows written (about dirty pages) before LMDB commits, */
+	COMMIT_ROW_SYNC_US = 4, /* or after one for each so many microseconds of a sync, if these are more, */
+	COMMIT_PAGES_BYTES_MAX = 16 << 20, /* but before their pages are larger than this */
 	/* journal behind which the rows of late tables are written (a round): as many KiB as the table has rows, */
 	LATE_ROUND_BYTES_MIN = 48 << 20,  /* at least this */
 	LATE_ROUND_BYTES_MAX = 256 << 20, /* and at most this; decisions pause while two rounds are behind */

@@ -29,8 +29,8 @@ void late_journalled(struct late *late, uint64_t bytes)
 
 uint64_t late_growth(const struct late *late)
 {
-	enum { PAGE_BYTES = 4096 }; /* a row of a new account dirties a page of its own */
-	return cells_new_rows(late->set.cells) * PAGE_BYTES + tails_growth(late->set.cells) +
+	/* A row of a new account dirties a page of its own. */
+	return cells_new_rows(late->set.cells) * db_page_bytes() + tails_growth(late->set.cells) +
 	       late_rows_growth(late->set.cells);
 }
 

@@ -121,7 +121,8 @@ enum disk_level store_room(const struct store *store)
 static unsigned rows_of_commit(const struct store *store)
 {
 	int64_t rows = journal_sync_us(store->journal) / COMMIT_ROW_SYNC_US;
-	if (rows > COMMIT_ROWS_SLOW_MAX) return COMMIT_ROWS_SLOW_MAX;
+	int64_t most = COMMIT_PAGES_BYTES_MAX / (int64_t)db_page_bytes();
+	if (rows > most) rows = most;
 	return rows > COMMIT_ROWS_MAX ? (unsigned)rows : COMMIT_ROWS_MAX;
 }
 

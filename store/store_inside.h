@@ -5,7 +5,7 @@
 #include "store/store.h"
 
 /* Shared by the files of the store's interface. */
-enum { ROW_MARKS = 4 * COMMIT_ROWS_SLOW_MAX };
+enum { ROW_MARKS = 16384 };
 
 struct store {
 	struct db           *db;

@@ -7,7 +7,6 @@
 #include "store/keys.h"
 
 enum {
-	PAGE_BYTES = 4096,
 	/* With its key and what LMDB adds; a page among others is half full after it was divided. */
 	ROW_BYTES_IN_TABLE = 2 * 72,
 };
@@ -51,7 +50,7 @@ unsigned tails_fill(const struct cells *cells)
 
 uint64_t tails_growth(const struct cells *cells)
 {
-	return cells->tails.behind * PAGE_BYTES + cells->tails.rows * ROW_BYTES_IN_TABLE;
+	return cells->tails.behind * db_page_bytes() + cells->tails.rows * ROW_BYTES_IN_TABLE;
 }
 
 /* Writing ------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -55,6 +56,24 @@ static enum err look_for_proc(void)
 	return ERR_UNSUPPORTED;
 }
 
+/* A processor or kernel with 39 bits of addresses has too few, whatever the limits are. */
+static enum err look_for_addresses(void)
+{
+	void *probe = mmap(NULL, NEEDS_ADDRESSES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	                   0);
+
+	if (probe != MAP_FAILED) {
+		munmap(probe, NEEDS_ADDRESSES);
+		return OK;
+	}
+	log_fatal(
+	    "too_few_addresses",
+	    "needed=%llu error=\"%s\" reason=\"a process cannot map the tables: this kernel offers too few "
+	    "addresses (39 bits, often on ARM; 48 are needed), or another limit is in the way\"",
+	    (unsigned long long)NEEDS_ADDRESSES, strerror(errno));
+	return ERR_UNSUPPORTED;
+}
+
 static const char few_files[] =
     "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit";
 
@@ -75,6 +94,7 @@ enum err means_of_process(void)
 
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
+	if (!err) err = look_for_addresses();
 	return err ? err : needs_libcurl();
 }
 
