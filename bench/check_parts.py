@@ -105,11 +105,14 @@ class Footprint(unittest.TestCase):
             def __init__(self, _build, place):
                 self.data = f"{place}/data"
 
+            def begin(self):
+                pass
+
             def counters(self):
                 return {"syncs": 0, "batches": 0, "commands": 0}
 
             def ask(self, *_):
-                return {"ok": True}
+                return {"ok": True, "shards": [{"data_bytes": 100 * len(seeds)}]}
 
             def call(self, method, path):
                 calls.append((method, path))
@@ -139,9 +142,10 @@ class Footprint(unittest.TestCase):
               unittest.mock.patch.multiple(module, Stampede=Service, Shard=Shard, load=load),
               unittest.mock.patch.multiple(bench, remove_place=lambda _: None, wait_for_disk=lambda _: None,
                                            fill=lambda *_: None), contextlib.redirect_stderr(io.StringIO())):
-            _, moments, samples = module.measure_size(argparse.Namespace(build="", seconds=1), population, place)
+            _, moments, samples, rows = module.measure_size(argparse.Namespace(build="", seconds=1), population, place)
         self.assertEqual([sample.get("tables_bytes") for sample in samples], [100, None, 100, 100, 100, 100])
-        self.assertEqual(len(set(seeds)), len(module.OPERATIONS))
+        self.assertEqual([row["kept_bytes"] for row in rows], [100, 100])
+        self.assertEqual(len(set(seeds)), len(module.OPERATIONS) + len(rows))
         self.assertEqual([path.split("?")[1] for _, path in calls], [
             "sort_by=created_at", "sort_by=updated_at", "sort_by=id", "sort_by=name", "q=p99",
             "updated_from=2000-01-01T00%3A00%3A00Z"])
