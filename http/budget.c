@@ -89,11 +89,20 @@ static bool bodies_fit(const struct connection *connection)
 	return sum_of(service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX;
 }
 
+/* Strangers' small bodies have a limit too: they need no key that is valid, only connections. */
+static bool is_accepted_anyway(const struct connection *connection)
+{
+	struct service *service = connection->thread->service;
+	if (connection->body_size > BODY_SMALL_BYTES) return false;
+	return !connection->is_stranger || fits(connection, &service->stranger_bytes,
+	                                        BODIES_STRANGERS_BYTES_MAX + BODIES_SMALL_BYTES_MAX);
+}
+
 bool connection_charge_body(struct connection *connection, size_t bytes)
 {
 	size_t before = connection->body_charge;
 	move_body(connection, bytes);
-	if (bodies_fit(connection)) return true;
+	if (bodies_fit(connection) || is_accepted_anyway(connection)) return true;
 	move_body(connection, before);
 	return false;
 }

@@ -111,7 +111,8 @@ void connection_rank(
 void connection_doom(
     struct connection *connection); /* the client has gone or must go: drops its waiting requests */
 /* Sets the size of the connection's body. False: above BODIES_BYTES_MAX in all; with other bodies of the account, above
- * BODIES_ACCOUNT_BYTES_MAX; or a stranger's, with those of others, above BODIES_STRANGERS_BYTES_MAX. Nothing changed then. */
+ * BODIES_ACCOUNT_BYTES_MAX; or a stranger's, with those of others, above BODIES_STRANGERS_BYTES_MAX. Nothing changed then. A body of
+ * up to BODY_SMALL_BYTES is always accepted, a stranger's up to BODIES_SMALL_BYTES_MAX beyond that. */
 must_check bool connection_charge_body(struct connection *connection, size_t bytes);
 /* The same for the capacity of `ahead`. It counts for no account: the next request may be another's. */
 must_check bool connection_charge_ahead(struct connection *connection);

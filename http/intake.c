@@ -237,11 +237,9 @@ static bool is_admitted(struct connection *connection)
 	return true;
 }
 
-/* A small body is accepted whatever others hold. */
 static bool is_held(struct connection *connection)
 {
-	return connection_charge_body(connection, connection->socket->input->capacity) ||
-	       connection->body_size <= BODY_SMALL_BYTES;
+	return connection_charge_body(connection, connection->socket->input->capacity);
 }
 
 static enum err decode(struct connection *connection)

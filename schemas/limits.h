@@ -120,8 +120,9 @@ enum {
 	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
 	/* likewise, of all whose key has not been valid lately: the rest is for those that are customers */
 	BODIES_STRANGERS_BYTES_MAX = BODIES_BYTES_MAX / 2,
-	BODY_SMALL_BYTES = 64 << 10,  /* a body that is always accepted */
-	AHEAD_SMALL_BYTES = 32 << 10, /* bytes a connection may keep of requests before their turn */
+	BODY_SMALL_BYTES = 64 << 10,       /* a body that is always accepted; of those keys, only */
+	BODIES_SMALL_BYTES_MAX = 64 << 20, /* up to so much more */
+	AHEAD_SMALL_BYTES = 32 << 10,      /* bytes a connection may keep of requests before their turn */
 	/* bytes of responses that wait for their last part or their reader, over all connections; a connection not
 	 * read for EVICT_AFTER_MS is closed, then large responses get OVERLOADED */
 	ANSWERS_BYTES_MAX = 256 << 20,

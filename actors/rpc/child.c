@@ -9,6 +9,7 @@
 #include "schemas/limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <string.h>
@@ -62,11 +63,23 @@ static void limit_kept_memory(void)
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
+/* If the host has no memory left, the kernel should end a process that holds no data and is soon replaced, not a shard. */
+static void offer_to_kernel(enum role role)
+{
+	static const char score[] = "300";
+	if (role != ROLE_HTTP && role != ROLE_TIMER) return;
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0) return;
+	(void)!write(fd, score, sizeof score - 1); /* forbidden at worst: then all are alike */
+	close(fd);
+}
+
 enum err child_begin(struct child *child, const struct options *options, enum role role)
 {
 	enum err err;
 	char     endpoint[ENDPOINT_TEXT];
 	limit_kept_memory();
+	offer_to_kernel(role);
 	*child = (struct child){.datadir.fd = -1,
 	                        .loop.epoll_fd = -1,
 	                        .signal_fd = -1,

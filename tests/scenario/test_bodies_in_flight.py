@@ -3,6 +3,7 @@ accepted."""
 import json
 import os
 import re
+import resource
 import selectors
 import signal
 import socket
@@ -21,6 +22,7 @@ from shop import Shop, path_of
 
 MIB = 1 << 20
 BODIES = 128 * MIB
+SMALL, STRANGERS = 65_000, 2500  # bytes of a body that nobody else's bodies refuse; more than fit into BODIES
 JSON = "Content-Type: application/json"
 
 
@@ -103,6 +105,28 @@ def keys(own):
         assert shop.client.get("/v1/passes").status == 200
         shop.close()
     return [shop.key for shop in shops]
+
+
+@pytest.mark.plain
+def test_small_bodies_of_strangers_have_a_limit(own):
+    """No body of a customer is refused that is small. Invented keys need only connections for as many as they like."""
+    service, pass_id = own.service, own.create()["id"]
+    before = service.peak_memory("http")
+    with ExitStack() as stack:
+        open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, open_files)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_files[1], open_files[1]))
+        connections = []
+        for number in range(STRANGERS):
+            connections.append(stack.enter_context(closing(connect(service.http))))
+            connections[-1].sendall(head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", f"Content-Length: {SMALL}"))
+            connections[-1].sendall(b" " * (SMALL - 1))
+        refused = receive_answer(connections[-1])[0]
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert held(service) <= BODIES + MIB
+        assert service.peak_memory("http") - before < 2 * BODIES
+        assert is_served_in_two_parts(own, pass_id) == 202
+    wait_for(lambda: held(service) == 0, 5, "the bodies to be forgotten")
 
 
 @pytest.mark.plain

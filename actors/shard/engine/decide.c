@@ -186,6 +186,8 @@ static void log_skips(struct engine *engine, const struct request *request)
 		const struct rule_skip *skip = &request->skips[i];
 		uint64_t                count = rule_skips_add(&engine->facts.rule_skips, skip->rule);
 		uint64_t                power = 1;
+		/* Other rules have all counters. */
+		if (!count) count = atomic_load_explicit(&engine->facts.rule_skips.all, memory_order_relaxed);
 		while (power * 10 <= count)
 			power *= 10;
 		if (count != power) continue;
@@ -243,6 +245,7 @@ static enum err give_to_reader(struct engine *engine, const struct session *sess
 	bool     signs = message_row(call->message)->effect == EFFECT_SIGN;
 	enum err err = readers_add(signs ? engine->signers : engine->readers, session, call,
 	                           engine->service_now, at_once ? &lender : NULL);
+	if (err == ERR_NO_MEMORY) return ERR_OVERLOADED; /* nothing was begun */
 	return err ? err : ERR_PARKED;
 }
 
