@@ -4,11 +4,11 @@
 #include "http/access_log.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"
+#include "actors/rt/until.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RETRY_MS = 100, CLOSE_MS = 1000 };
@@ -79,13 +79,9 @@ static bool open_file(struct access_log *log)
 /* Sleeps a while. False: the log is closing. */
 static bool rest(struct access_log *log)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += RETRY_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
+	struct timespec until = until_ms(RETRY_MS);
 	pthread_mutex_lock(&log->mutex);
-	if (!log->stopping) pthread_cond_timedwait(&log->news, &log->mutex, &until);
+	if (!log->stopping) pthread_cond_clockwait(&log->news, &log->mutex, CLOCK_MONOTONIC, &until);
 	bool stopping = log->stopping;
 	pthread_mutex_unlock(&log->mutex);
 	return !stopping;
@@ -207,17 +203,15 @@ enum err access_log_open(const char *where, struct access_log **out)
 void access_log_close(struct access_log **log_p)
 {
 	struct access_log *log = *log_p;
-	struct timespec    until;
 	*log_p = NULL;
 	if (!log) return;
 	pthread_mutex_lock(&log->mutex);
 	log->stopping = true;
 	pthread_cond_signal(&log->news);
 	pthread_mutex_unlock(&log->mutex);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += CLOSE_MS / 1000;
+	struct timespec until = until_ms(CLOSE_MS);
 	/* A write that hangs ends with the process and keeps its memory until then. */
-	if (!pthread_timedjoin_np(log->thread, NULL, &until)) free_log(log);
+	if (!pthread_clockjoin_np(log->thread, NULL, CLOCK_MONOTONIC, &until)) free_log(log);
 }
 
 void access_log_put(struct access_log *log, struct span line)

@@ -283,10 +283,23 @@ static void judge_pace(struct connection *connection, mono_us now)
 	             now);
 }
 
+/* This process was not run for a while, and the clients' packets of that time are not read yet: it does not count. */
+static void forgive(struct http_thread *thread, dur_us away, mono_us now)
+{
+	for (h2o_linklist_t *link = thread->connections.next; link != &thread->connections;
+	     link = link->next) {
+		struct connection *connection = connection_of_link(link);
+		connection->since = mono_sooner(mono_after(connection->since, away), now);
+		pace_forgive(&connection->pace, away, now);
+	}
+}
+
 void connections_sweep(struct http_thread *thread, mono_us now)
 {
-	enum { SWEEP_MS = 250 };
-	if (mono_since(now, thread->swept).v < SWEEP_MS * US_PER_MS) return;
+	enum { SWEEP_MS = 250, AWAY_MS = 1000 };
+	dur_us passed = mono_since(now, thread->swept);
+	if (passed.v < SWEEP_MS * US_PER_MS) return;
+	if (thread->swept.v && passed.v > AWAY_MS * US_PER_MS) forgive(thread, passed, now);
 	thread->swept = now;
 	h2o_linklist_t *next;
 	for (h2o_linklist_t *link = thread->connections.next; link != &thread->connections; link = next) {

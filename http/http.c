@@ -37,14 +37,15 @@ static h2o_hostconf_t *add_host(struct service *service, const char *name,
 
 static void configure(struct service *service)
 {
-	enum { NEVER_MS = 24 * 3600 * 1000 };
-	h2o_globalconf_t *config = &service->config;
+	/* h2o measures by the wall clock, which may step by years. But it subtracts this from the time since 1970. */
+	static const uint64_t never_ms = UINT64_C(1000) * 10 * 365 * 24 * 3600;
+	h2o_globalconf_t     *config = &service->config;
 
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
 	/* connection.c has the read timeouts, and no body reaches h2o. */
-	config->http1.req_timeout = NEVER_MS;
+	config->http1.req_timeout = never_ms;
 	config->max_request_entity_size = 0;
 	/* h2o would put large buffers into files below /tmp; ours have a common limit. */
 	h2o_socket_buffer_mmap_settings.threshold = SIZE_MAX;

@@ -14,6 +14,13 @@ void pace_begin(struct pace *pace, mono_us now, uint64_t bytes)
 	*pace = (struct pace){.since = now, .bytes = bytes, .moved = now, .last = bytes};
 }
 
+void pace_forgive(struct pace *pace, dur_us away, mono_us now)
+{
+	if (!pace->since.v) return;
+	pace->since = mono_sooner(mono_after(pace->since, away), now);
+	pace->moved = mono_sooner(mono_after(pace->moved, away), now);
+}
+
 bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes)
 {
 	if (bytes != pace->last) pace->moved = now;

@@ -15,6 +15,9 @@ struct pace {
 /* Starts a new measurement; `bytes`: the count so far. */
 void pace_begin(struct pace *pace, mono_us now, uint64_t bytes);
 
+/* Time in which this process was not run does not count. One that has not begun stays so. */
+void pace_forgive(struct pace *pace, dur_us away, mono_us now);
+
 /* `bytes` have been moved in all. False: too slow, close the connection. Errors: none. */
 bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes);
 

@@ -23,6 +23,10 @@ static inline mono_us mono_after(mono_us at, dur_us wait)
 {
 	return (mono_us){at.v + wait.v};
 }
+static inline mono_us mono_sooner(mono_us a, mono_us b)
+{
+	return a.v < b.v ? a : b;
+}
 static inline dur_us mono_since(mono_us now, mono_us then)
 {
 	return (dur_us){now.v - then.v};

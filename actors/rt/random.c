@@ -18,6 +18,12 @@ static void refill(struct random_pool *pool)
 	pool->left = sizeof(pool->bytes);
 }
 
+void random_discard(struct random_pool *pool)
+{
+	explicit_bzero(pool->bytes, sizeof pool->bytes);
+	pool->left = 0;
+}
+
 void random_take(struct random_pool *pool, void *to, size_t size)
 {
 	uint8_t *at = to;

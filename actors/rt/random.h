@@ -8,4 +8,6 @@ struct random_pool {
 	uint8_t bytes[4096];
 	size_t  left;
 };
+/* Drops what was drawn: a copy of this memory may hand out the same. */
+void random_discard(struct random_pool *pool);
 void random_take(struct random_pool *pool, void *to, size_t size);

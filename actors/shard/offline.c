@@ -6,6 +6,7 @@
  * They print JSON objects on standard output, one a line: {"done","total"} for progress, the outcome last. That is
  * {"code","message"} with status 1 if the work could not be done. */
 #include "actors/roles.h"
+#include "actors/rt/until.h"
 #include "actors/shard/shard_dir_of.h"
 #include "schemas/backup.h"
 #include "schemas/json.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOCK_WAIT_MS = 5000, TELL_EVERY_MS = 100, WHY_TEXT = VERSION_TEXT };
@@ -76,15 +76,11 @@ struct reporter {
 static void *print_progress(void *user)
 {
 	struct reporter *reporter = user;
-	struct timespec  until;
 	pthread_mutex_lock(&reporter->mutex);
 	while (!reporter->ending) {
-		struct buffer line = {0};
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TELL_EVERY_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&reporter->wake, &reporter->mutex, &until);
+		struct buffer   line = {0};
+		struct timespec until = until_ms(TELL_EVERY_MS);
+		pthread_cond_clockwait(&reporter->wake, &reporter->mutex, CLOCK_MONOTONIC, &until);
 		if (reporter->ending) break;
 		add_number(&line, "done", atomic_load(&reporter->progress.done));
 		add_number(&line, "total", atomic_load(&reporter->progress.total));

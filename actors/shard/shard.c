@@ -234,6 +234,9 @@ static wall_us look_at_clocks(struct shard *shard)
 	wall_us        wall = time_wall(), now = service_clock_now(&engine->clock, wall, time_boot());
 	int64_t        gap = wall.v - engine->clock.now_us, gap_s = gap / US_PER_SEC;
 	bool           differs = gap_s > GAP_LOG_S || gap_s < -GAP_LOG_S;
+	int64_t        jump = gap - atomic_load_explicit(&engine->facts.clock_gap, memory_order_relaxed);
+	/* A virtual machine may go on from a picture of its memory, perhaps more than once. */
+	if (jump > US_PER_SEC || jump < -US_PER_SEC) random_discard(&engine->random);
 	atomic_store_explicit(&engine->facts.clock_gap, gap, memory_order_relaxed);
 	if (differs && !shard->differs && !engine->facts.test_clock)
 		log_warn(

@@ -370,12 +370,20 @@ static void reap(struct children *children, mono_us now)
 	reap_strangers(children);
 }
 
+/* Was this process itself not run, as in a paused virtual machine? Then no child has had that time. */
+static bool notice_absence(struct children *children, mono_us now)
+{
+	dur_us away = mono_since(now, children->ticked);
+	children->ticked = now;
+	if (away.v <= SILENT_MS / 2 * US_PER_MS) return false;
+	if (children->stopping) children->stopping_since.v += away.v;
+	return true;
+}
+
 /* A child that is stopped or silent is not ready, whatever it reported last. Reports that the supervisor had no time to read
  * count as received. */
-static void listen_for_silence(struct children *children, mono_us now)
+static void listen_for_silence(struct children *children, bool we_were_away, mono_us now)
 {
-	bool we_were_away = mono_since(now, children->ticked).v > SILENT_MS / 2 * US_PER_MS;
-
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
 		if (we_were_away) child->heard = now;
@@ -385,7 +393,6 @@ static void listen_for_silence(struct children *children, mono_us now)
 		log_info("silent", "child=%s-%u child_pid=%d stopped=%d", role_text(child->role),
 		         child->index, (int)child->pid, child->is_stopped);
 	}
-	children->ticked = now;
 }
 
 /* Starts children that are due; returns the time until the next one. */
@@ -428,9 +435,11 @@ static void signal_due(struct children *children, mono_us now)
 
 dur_us children_tick(struct children *children, mono_us now)
 {
+	bool we_were_away = notice_absence(children, now);
+
 	reap(children, now);
 	poll_settings(children);
-	listen_for_silence(children, now);
+	listen_for_silence(children, we_were_away, now);
 	if (!children->stopping) return start_due(children, now);
 	signal_due(children, now);
 	return (dur_us){100 * US_PER_MS};

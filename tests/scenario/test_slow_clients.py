@@ -15,6 +15,7 @@ from raw import connect, receive_all, receive_answer, refuses, take_answers, tal
 from shop import Shop, path_of
 
 MIB = 1 << 20
+UNKNOWN = b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
 ANSWERS = 256 * MIB  # limit of all unread answers
 
 
@@ -28,6 +29,9 @@ def is_served(shop, pass_id):
 
 
 # Time
+
+HEAD_SECONDS = 10.0  # for a whole head
+
 
 class Drip:
     """A connection that sends `first`, then `more` repeatedly, until the server closes it."""
@@ -217,6 +221,26 @@ def test_a_stop_waits_for_a_body_that_is_being_received(own):
         assert client.get(path_of(pass_id)).json["balance"] == 5
 
 
+@pytest.mark.slow
+def test_a_pause_of_the_process_is_not_its_clients_fault(own):
+    """As when a virtual machine moves to another host: the rest of a request comes after the pause."""
+    service, pass_id = own.service, own.create()["id"]
+    ask = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
+    with closing(connect(service.http)) as half, closing(connect(service.http)) as idle:
+        half.sendall(ask[:-2])
+        idle.sendall(UNKNOWN)
+        assert receive_answer(idle)[0].status == 404
+        http = service.signal("http", 0, signal.SIGSTOP)
+        time.sleep(HEAD_SECONDS + 1)  # the pause
+        os.kill(http, signal.SIGCONT)
+        until = time.monotonic() + 1  # several looks at all connections
+        while time.monotonic() < until:
+            idle.sendall(UNKNOWN)
+            assert receive_answer(idle)[0].status == 404
+        half.sendall(ask[-2:])
+        assert receive_answer(half)[0].status == 200
+
+
 def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
     service, pass_id = own.service, own.create()["id"]
     shard = service.signal("shard", 0, signal.SIGSTOP)
@@ -227,7 +251,7 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
         half.sendall(ask[:-2])
         # The only thread handles requests in order, so it has all of them.
         for _ in range(3):
-            idle.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+            idle.sendall(UNKNOWN)
             assert receive_answer(idle)[0].headers["connection"] == "keep-alive"
         service.process.send_signal(signal.SIGTERM)
         wait_for(lambda: refuses(service.http), 5, "the listener to close")

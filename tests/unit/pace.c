@@ -27,6 +27,17 @@ Test(pace, a_drip_is_found_at_the_end_of_its_first_window)
 	cr_expect_not(pace_holds(&pace, at_ms(PACE_MS), 500 + PACE_BYTES - 1));
 }
 
+Test(pace, time_in_which_the_process_was_not_run_does_not_count)
+{
+	struct pace pace, none = {.since = {0}};
+	pace_begin(&pace, at_ms(1), 7);
+	pace_forgive(&pace, (dur_us){60 * PACE_MS * US_PER_MS}, at_ms(60 * PACE_MS + 1));
+	cr_expect(pace_holds(&pace, at_ms(61 * PACE_MS - 1), 7));
+	cr_expect_not(pace_is_slow(&pace, at_ms(60 * PACE_MS + 100), EVICT_AFTER_MS));
+	pace_forgive(&none, (dur_us){US_PER_SEC}, at_ms(9000));
+	cr_expect_eq(none.since.v, 0, "it has not begun");
+}
+
 Test(pace, earlier_throughput_does_not_count_twice)
 {
 	struct pace pace;

@@ -6,10 +6,10 @@
 #include "actors/shard/engine/window.h"
 
 #include "actors/rt/time.h"
+#include "actors/rt/until.h"
 #include "schemas/limits.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { LOOK_AGAIN_MS = 50 }; /* how often a waiting reader checks its deadline */
 
@@ -175,11 +175,7 @@ static void note_full(struct window *window, size_t size, mono_us now)
 /* Call with the mutex held. */
 static void sleep_a_little(struct windows *all)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_AGAIN_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
+	struct timespec until = until_ms(LOOK_AGAIN_MS);
 	(void)pthread_cond_clockwait(&all->room, &all->mutex, CLOCK_MONOTONIC, &until);
 }
 

@@ -45,11 +45,6 @@ enum err google_credential(struct request *request, struct account_id account, u
 	return wallet_credential_now(request->view, account, WALLET_GOOGLE, credential);
 }
 
-wall_us google_real_time(const struct request *request)
-{
-	return (wall_us){request->now.v - atomic_load(&request->facts->clock_offset)};
-}
-
 enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
                           wall_us *at)
 {

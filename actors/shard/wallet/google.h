@@ -15,9 +15,6 @@ must_check enum err google_is_saved(struct request *request, struct account_id a
 must_check enum err google_credential(struct request *request, struct account_id account,
                                       uint32_t pass_number, struct wallet_credential *credential);
 
-/* The host's time, by which Google's callbacks go; the service's clock may be ahead. */
-wall_us google_real_time(const struct request *request);
-
 /* When Google gets to know of a change: now if it is saved there, perhaps later if it is offered, so that it may be; INT64_MAX:
  * never. */
 must_check enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,

@@ -1,5 +1,6 @@
 /* What Google says of a pass: its holder has saved it, or deleted it. The signer's thread checks that it is Google who says it, which
  * takes long, and gives http a ticket; http brings the ticket to the writer, which knows it by its hash. */
+#include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
 #include "schemas/api/wallet.h"
@@ -153,7 +154,7 @@ enum err on_WALLET_GOOGLE_EVENT(struct request *request, struct outcome *outcome
 	row.callback_ms = ends_ms;
 	row.issuer = issuer;
 	if (saves) {
-		row.quiet.v = google_real_time(request).v + FRESH_S * US_PER_SEC;
+		row.quiet.v = wallet_real_time(request).v + FRESH_S * US_PER_SEC;
 		err = google_pass_saved(request, &pass, &row);
 		/* An object that exists is not changed by another link: it gets what is true now. */
 		return err ? err : wallet_changes_due(request, &pass, WALLET_DUE_GOOGLE);

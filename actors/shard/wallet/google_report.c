@@ -1,4 +1,5 @@
 /* GOOGLE_REPORT: what became of leased passes in Google's wallet, and of classes. A report counts only for the very lease that it names. */
+#include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/settle.h"
@@ -48,7 +49,7 @@ static enum err settle_absent(struct request *request, struct settled *settled)
 {
 	if (settled->row.state == WALLET_GOOGLE_MADE) settled->row.state = WALLET_GOOGLE_OFFERED;
 	if (settled->row.state != WALLET_GOOGLE_SAVED) return keep_quiet(request, settled, 24 * HOUR_S);
-	if (google_real_time(request).v < settled->row.quiet.v) return settle_again(request, &settled->work);
+	if (wallet_real_time(request).v < settled->row.quiet.v) return settle_again(request, &settled->work);
 	unsigned was = settled->row.state;
 	settled->row.state = WALLET_GOOGLE_GONE;
 	enum err err = wallet_due_del(request->view, &settled->work.row);
@@ -148,7 +149,7 @@ static enum err stage(struct request *request, struct settled *settled)
 		return wallet_due_put(request->view, &settled->work.row);
 	/* Just after a callback Google may not show the object yet. */
 	bool is_shown = settled->row.state != WALLET_GOOGLE_SAVED ||
-	                google_real_time(request).v >= settled->row.quiet.v;
+	                wallet_real_time(request).v >= settled->row.quiet.v;
 	if (fate == GOOGLE_DONE || (fate == GOOGLE_ABSENT && is_shown)) return forget(request, settled);
 	/* Google has no object, and takes no blank one. */
 	bool is_unsaved = settled->row.state == WALLET_GOOGLE_OFFERED ||

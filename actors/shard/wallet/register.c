@@ -1,6 +1,7 @@
 /* A phone takes a pass, and gives it up. The first phone makes the pass active. When the last one is gone, the pass is removed
  * a minute later, unless one has come back: phones give up a pass and take it again by themselves. What a phone takes is the
  * package that it downloaded before. If the pass has changed lately, it is pushed to. */
+#include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/new_pictures.h"
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/work.h"
@@ -188,7 +189,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	struct registration row = named(&pass, arg_span(&args[ARG_WALLET_REGISTER_device]),
 	                                credential.number);
 	row.push_token = arg_span(&args[ARG_WALLET_REGISTER_push_token]);
-	row.since.v = request->now.v - atomic_load(&request->facts->clock_offset); /* real time */
+	row.since = wallet_real_time(request);
 	if ((err = look(request, &row, &phones))) return err;
 	if ((err = shapes_are_due(request->view, pass.account, &are_due))) return err;
 	bool is_full = !phones.has_it && phones.count >= REGISTRATIONS_PER_PASS_MAX;

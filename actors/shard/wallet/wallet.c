@@ -33,6 +33,12 @@ wall_us wallet_credential_end(const struct wallet_credential *row)
 	return row->issuer_not_after.v < row->not_after.v ? row->issuer_not_after : row->not_after;
 }
 
+wall_us wallet_real_time(const struct request *request)
+{
+	const struct shard_facts *facts = request->facts;
+	return (wall_us){request->now.v - atomic_load(&facts->clock_offset) + atomic_load(&facts->clock_gap)};
+}
+
 bool wallet_credential_ended(const struct wallet_credential *row, wall_us now)
 {
 	return wallet_credential_end(row).v <= now.v;

@@ -23,6 +23,9 @@ must_check enum err wallet_credential_of(struct view *view, struct account_id ac
 /* Is the public URL one that phones take: https? Else their passes name no web service. */
 bool wallet_has_service(const struct request *request);
 
+/* The wall clock's time, by which Apple and Google go. Service time may differ from it. */
+wall_us wallet_real_time(const struct request *request);
+
 /* Has it ended, or rests it, at that moment of service time? */
 bool wallet_credential_ended(const struct wallet_credential *row, wall_us now);
 bool wallet_credential_rests(const struct wallet_credential *row, wall_us now);

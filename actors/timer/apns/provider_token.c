@@ -1,6 +1,7 @@
 /* Provider tokens in memory, the one used last in front. */
 #include "actors/timer/apns/provider_token.h"
 
+#include "actors/rt/time.h"
 #include "schemas/json.h"
 #include "schemas/wallet/jwt.h"
 
@@ -17,6 +18,7 @@ struct token {
 	EVP_PKEY     *key;  /* an account that names another's team and key id has not its key */
 	struct buffer text; /* with its scheme; ends in 0 */
 	mono_us       made;
+	dur_us        made_boot; /* the same, by the clock that goes on while the machine is suspended */
 	bool          is_expired;
 };
 
@@ -105,16 +107,23 @@ static bool make(struct token *token, const struct provider *provider, mono_us n
 	buffer_free(&header);
 	buffer_free(&claims);
 	token->made = now;
+	token->made_boot = time_boot();
 	token->is_expired = false;
 	return good && !token->text.failed;
+}
+
+/* A machine that was suspended has aged by the clock that goes on meanwhile. */
+static bool is_older(const struct token *token, mono_us now, int64_t seconds)
+{
+	int64_t bound = seconds * US_PER_SEC;
+	return mono_since(now, token->made).v >= bound || time_boot().v - token->made_boot.v >= bound;
 }
 
 const char *provider_token(struct provider_tokens *tokens, const struct provider *provider, mono_us now,
                            wall_us real)
 {
 	struct token *token = find(tokens, provider);
-	bool          is_old = token && (token->is_expired ||
-                                mono_since(now, token->made).v >= PROVIDER_TOKEN_LIVES_S * US_PER_SEC);
+	bool          is_old = token && (token->is_expired || is_older(token, now, PROVIDER_TOKEN_LIVES_S));
 	if (!token && !(token = add(tokens, provider))) return NULL;
 	if ((is_old || !token->text.size) && !make(token, provider, now, real)) {
 		forget(tokens, token);
@@ -128,6 +137,6 @@ bool provider_token_expire(struct provider_tokens *tokens, const struct provider
 {
 	struct token *token = find(tokens, provider);
 	if (!token || token->is_expired || token->made.v > sent.v) return true;
-	token->is_expired = mono_since(now, token->made).v >= PROVIDER_TOKEN_REST_S * US_PER_SEC;
+	token->is_expired = is_older(token, now, PROVIDER_TOKEN_REST_S);
 	return token->is_expired;
 }
