@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -214,6 +215,17 @@ void db_hold_ahead(struct db *db, struct progress *progress)
 		file_hold_pages(fd, size, HELD_PIECE_BYTES);
 		if (!progress_step(progress, HELD_PIECE_BYTES)) break;
 	}
+}
+
+uint64_t db_file_room(struct db *db)
+{
+	int           fd;
+	struct stat   st;
+	uint64_t      used;
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+	if (look_at_file(db, &fd, &st, &used)) return 0;
+	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
 uint64_t db_ahead(struct db *db)

@@ -36,16 +36,24 @@ static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t ah
 	                                                                                   : DISK_FOR_NOTHING;
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void look(struct disk_monitor *disk_monitor)
 {
 	struct statvfs disk;
 	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* the last level stays valid */
-	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	/* The kernel reserves space beyond the largest size that a file may have, but no write reaches it. */
+	uint64_t file_room = db_file_room(disk_monitor->db);
+	uint64_t free_bytes = less((uint64_t)disk.f_bavail * disk.f_frsize, file_room);
 	disk_monitor->look_ms = free_bytes < DISK_NEAR_BYTES ? CARETAKER_LOOK_NEAR_MS : CARETAKER_LOOK_MS;
 	uint64_t wanted = RESERVE_AHEAD_BYTES +
 	                  atomic_load_explicit(&disk_monitor->owed, memory_order_relaxed);
-	bool reserved = db_reserve(disk_monitor->db, wanted) == OK;
-	atomic_store(&disk_monitor->room, plan_room(free_bytes, reserved, db_ahead(disk_monitor->db)));
+	bool reserved = wanted <= file_room && db_reserve(disk_monitor->db, wanted) == OK;
+	atomic_store(&disk_monitor->room,
+	             plan_room(free_bytes, reserved, less(db_ahead(disk_monitor->db), file_room)));
 	if (reserved)
 		db_hold_ahead(disk_monitor->db, &disk_monitor->progress); /* for speed, so it comes last */
 }

@@ -27,8 +27,8 @@
 #define NEEDS_HTTP_DATA_BYTES   ((UINT64_C(64) << 20) + UINT64_C(3) * BODIES_BYTES_MAX + ANSWERS_BYTES_MAX)
 #define NEEDS_THREAD_DATA_BYTES (UINT64_C(56) << 20)
 
-/* One file: a shard's tables with what is reserved ahead for them, or a segment, which is smaller. */
-#define NEEDS_FILE_BYTES (UINT64_C(64) << 20)
+/* One file: a shard's tables with what is reserved ahead for them and what must be free beyond that. */
+#define NEEDS_FILE_BYTES (UINT64_C(192) << 20)
 
 /* Processes and threads of the user at once: of a shard, and of everything else but the threads of http. */
 #define NEEDS_SHARD_TASKS 12u

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -30,7 +31,8 @@ enum {
 };
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
-                   NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES && NEEDS_FILE_BYTES >= RESERVE_AHEAD_BYTES &&
+                   NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES &&
+                   NEEDS_FILE_BYTES > RESERVE_AHEAD_BYTES + DISK_SOFT_FLOOR_BYTES &&
                    NEEDS_FILE_BYTES >= SHARD_SEGMENT_BYTES,
                "needs.h differs from what a shard takes");
 
@@ -153,6 +155,19 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	return OK;
 }
 
+/* A start refuses such a key. A shard that is started again alone would stay away, so it only says so. */
+static void look_at_exposure(const struct shard *shard)
+{
+	struct stat st;
+	if (fstatat(shard->child.datadir.fd, "master.key", &st, 0) || !(st.st_mode & (S_IRWXG | S_IRWXO)))
+		return;
+	log_warn(
+	    "master_key_readable",
+	    "file=master.key mode=%04o wanted=0600 reason=\"others than its owner may read it, and the next "
+	    "start is refused\"",
+	    st.st_mode & 07777);
+}
+
 /* Only keys derived from the master key stay in memory. */
 static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 {
@@ -163,6 +178,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
 		return err;
 	}
+	look_at_exposure(shard);
 	err = token_keys_derive(master_key, &shard->child.datadir.identity, &facts->tokens);
 	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
 	if (!err) err = secret_key(master_key, "stampede erased ids 1", facts->erased_key);

@@ -74,9 +74,6 @@ static enum err look_for_addresses(void)
 	return ERR_UNSUPPORTED;
 }
 
-static const char few_files[] =
-    "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit";
-
 enum err means_of_process(void)
 {
 	static const struct {
@@ -84,7 +81,6 @@ enum err means_of_process(void)
 		uint64_t            needed;
 		const char         *name, *advice;
 	} needs[] = {
-	    {RLIMIT_NOFILE, NEEDS_DESCRIPTORS, "RLIMIT_NOFILE", few_files},
 	    {RLIMIT_AS, NEEDS_ADDRESSES, "RLIMIT_AS",
 	     "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of the unit"},
 	    {RLIMIT_FSIZE, NEEDS_FILE_BYTES, "RLIMIT_FSIZE",
@@ -102,7 +98,7 @@ enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
 {
 	return raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE",
 	                   NEEDS_DESCRIPTORS + (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS,
-	                   few_files);
+	                   "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit");
 }
 
 enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)

@@ -22,6 +22,7 @@ from shop import Shop, path_of, template_file
 pytestmark = pytest.mark.plain
 
 DISK_MIB = 288
+FILE_MIB = 192  # the least that a start accepts
 BETWEEN_THE_FLOORS = 60 * MIB
 DELIVERIES = 1000
 
@@ -42,6 +43,31 @@ def disks():
     yield mount
     for disk in mounted:
         disk.unmount()
+
+
+def test_a_limit_of_file_sizes_is_like_a_full_disk(new_service):
+    """The tables are one file (`ulimit -f`)."""
+    service = new_service(start=False, shards=1)
+    command = ["bash", "-c", f'ulimit -f {FILE_MIB * 1024}; exec "$@"', "serve", *service.command()]
+    service.start(command=command)
+    shop = Shop(service, ("balance",))
+    body = {"visible": {"name": "A"}, "hidden": {"text": "x" * 900_000}}
+
+    def create(number):
+        return shop.client.post("/v1/passes", {"pass_id": f"p{number}", **body})
+
+    created = next(number for number in range(FILE_MIB) if create(number).status == 507)
+    assert created > 8
+    writes_are_refused(shop, "p0")
+    assert shop.client.delete(path_of("p0")).status == 204
+    shop.client.close()
+    assert service.stop() == 0
+    service.start(command=command)
+    shop.client.address = service.http
+    writes_are_refused(shop, "p1")
+    assert shop.get("p1")["hidden"] == body["hidden"]
+    shop.client.get(path_of("p0")).is_error(404, "RESOURCE_NOT_FOUND")
+    shop.close()
 
 
 @pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.slow)])

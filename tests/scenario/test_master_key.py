@@ -253,6 +253,18 @@ def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
     assert moved.cli("backup", tmp_path / "backup") == {} and moved.cli("verify")["ok"] is True
 
 
+def test_a_key_that_others_may_read_meanwhile_is_reported(kept, moved):
+    """The next start is refused. A shard that is started again works."""
+    moved.start()
+    key_of(moved).chmod(0o644)
+    moved.expect_log("event=(master_key_readable file=master.key mode=0644 wanted=0600|died child=shard-0)")
+    before = len(moved.log_lines())
+    moved.kill_child("shard")
+    assert any("event=master_key_readable" in line for line in moved.log_lines()[before:])
+    assert kept.holds(moved)
+    key_of(moved).chmod(0o600)
+
+
 # Lost keys
 
 def test_adopting_another_key(kept, moved):
