@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <h2o/http1.h>
 #include <limits.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
@@ -274,11 +276,21 @@ static void dismiss(struct connection *connection)
 		shutdown(h2o_socket_get_fd(connection->socket), SHUT_RDWR);
 }
 
+/* How many connections of the listener wait to be accepted, if no place is free. */
+static unsigned waiting_outside(const struct http_thread *thread)
+{
+	struct tcp_info info = {0};
+	socklen_t       size = sizeof info;
+	if (!thread->listener || !connection_table_is_full(&thread->table)) return 0;
+	int fd = h2o_socket_get_fd(thread->listener);
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ? 0 : info.tcpi_unacked;
+}
+
 /* Strangers can hold many places by half a body or an unread answer, and cost nothing to turn away. */
-static void judge_pace(struct connection *connection, mono_us now)
+static void judge_pace(struct connection *connection, int64_t newcomer_ms, mono_us now)
 {
 	if (connection->state != CONNECTION_BODY && connection->state != CONNECTION_ANSWERING) return;
-	bool slow = pace_is_slow(&connection->pace, now, connection->is_known ? EVICT_AFTER_MS : NEWCOMER_MS);
+	bool slow = pace_is_slow(&connection->pace, now, connection->is_known ? EVICT_AFTER_MS : newcomer_ms);
 	entry_change(connection_table_of(connection), &connection->entry, slow ? ENTRY_SLOW : ENTRY_FIRM,
 	             now);
 }
@@ -296,9 +308,17 @@ static void forgive(struct http_thread *thread, dur_us away, mono_us now)
 
 void connections_sweep(struct http_thread *thread, mono_us now)
 {
-	enum { SWEEP_MS = 250, AWAY_MS = 1000 };
-	dur_us passed = mono_since(now, thread->swept);
-	if (passed.v < SWEEP_MS * US_PER_MS) return;
+	enum { SWEEP_MS = 250, SWEEP_PRESSED_MS = 25, AWAY_MS = 1000 };
+	dur_us  passed = mono_since(now, thread->swept);
+	int64_t newcomer_ms = NEWCOMER_MS;
+	if (passed.v < SWEEP_PRESSED_MS * US_PER_MS) return;
+	/* Where places are few, several generations of strangers may stand before a client, which should not wait for a second. */
+	unsigned places = thread->table.max, waiting = waiting_outside(thread);
+	thread->is_pressed = waiting > places;
+	if (thread->is_pressed)
+		newcomer_ms = NEWCOMER_MS * places / (places + waiting);
+	else if (passed.v < SWEEP_MS * US_PER_MS)
+		return;
 	if (thread->swept.v && passed.v > AWAY_MS * US_PER_MS) forgive(thread, passed, now);
 	thread->swept = now;
 	h2o_linklist_t *next;
@@ -309,7 +329,7 @@ void connections_sweep(struct http_thread *thread, mono_us now)
 			metrics_closed(&thread->metrics, connection->state);
 			dismiss(connection);
 		} else {
-			judge_pace(connection, now);
+			judge_pace(connection, newcomer_ms, now);
 		}
 	}
 }

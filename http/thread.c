@@ -23,6 +23,7 @@
 
 enum {
 	TURN_MS = 100,         /* the longest sleep: sessions have timeouts too */
+	TURN_PRESSED_MS = 25,  /* likewise, while strangers must make room quickly */
 	PUMP_BUDGET = 64,      /* messages per session and turn */
 	ACCEPT_PER_WAKEUP = 2, /* so that connections spread over the threads */
 	ACCEPT_PAUSE_MS = 100, /* pause when the system has no descriptor left */
@@ -283,7 +284,8 @@ static bool turn(struct http_thread *thread, bool at_once)
 {
 	thread->now_is_known = false;
 	take_live(thread);
-	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
+	int sleep_ms = thread->is_pressed ? TURN_PRESSED_MS : TURN_MS;
+	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : sleep_ms) != 0) must(errno == EINTR);
 	bool fed = connections_feed(thread);
 	connections_sweep(thread, thread_now(thread));
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
@@ -312,6 +314,7 @@ static void drain(struct http_thread *thread)
 	mono_us begun = time_mono(), now = begun;
 	bool    more = true;
 	h2o_socket_close(thread->listener);
+	thread->listener = NULL;
 	if (thread->admin_listener) h2o_socket_close(thread->admin_listener);
 	h2o_context_request_shutdown(&thread->context);
 	while (mono_since(now, begun).v < STOP_WAIT_MS * US_PER_MS) {

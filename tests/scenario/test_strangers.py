@@ -116,6 +116,19 @@ def way_of(shop, way):
     return {**way, "first": first}
 
 
+def test_strangers_that_stand_before_a_client(new_service):
+    """They do not come again. At first they fill the places and the queue of those that are to be accepted."""
+    small = Small(new_service)
+    with ExitStack() as stack:
+        for _ in range(6 * small.places):
+            stranger = stack.enter_context(closing(socket.socket()))
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            stranger.connect(small.service.http)
+            stranger.sendall(WAYS["answers that nobody reads"]["first"])
+        assert small.be_served() < PATIENCE
+    small.shop.close()
+
+
 @pytest.mark.parametrize("is_encrypted, threads", [(False, 3), (True, 1)])
 @pytest.mark.parametrize("way", WAYS)
 def test_strangers_in_every_slot(new_service, certificate, way, is_encrypted, threads):
