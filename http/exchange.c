@@ -72,6 +72,7 @@ static void on_dispose(void *memory)
 {
 	struct exchange *exchange = memory;
 	pending_forget(&exchange->pending);
+	exchange->thread->begun -= exchange->has_begun;
 	answer_forget(exchange);
 	exchange->thread->in_flight--;
 	connection_done(exchange->connection, exchange->req->http1_is_persistent);

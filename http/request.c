@@ -93,13 +93,18 @@ static enum err check_key(const struct exchange *exchange, const struct request_
 /* How late the shard's last answer may be: it checks its clock only now and then. */
 enum { BEGUN_LATE_MS = 250 };
 
-/* The pass is stored, and its issuance has begun. From now on, this is what the client gets at least. */
+/* The pass is stored, and its issuance has begun. From now on, this is what the client gets at least. If creations have half of
+ * the places, it is all that this one gets: a connection that waits is never evicted. */
 static void on_begun(struct exchange *exchange, const struct reply *reply)
 {
-	mono_us now = thread_now(exchange->thread);
+	struct http_thread *thread = exchange->thread;
+	mono_us             now = thread_now(thread);
 	pending_extend(&exchange->pending,
 	               mono_after(now, (dur_us){(ISSUANCE_WAIT_MS + BEGUN_LATE_MS) * US_PER_MS}));
 	answer_keep(exchange, reply);
+	if (!exchange->has_begun || ++thread->begun <= thread->table.max / 2) return;
+	pending_forget(&exchange->pending);
+	answer_begun(exchange);
 }
 
 /* A request without a good key. The message does not reveal whether the account exists. */

@@ -81,6 +81,7 @@ struct http_thread {
 	h2o_linklist_t          connections;    /* all connections, see connection.h */
 	h2o_linklist_t          ready;          /* connections whose next request may start */
 	mono_us                 swept;          /* time of the last sweep */
+	unsigned                begun;          /* exchanges whose operation has begun: creations that wait */
 	bool is_pressed; /* then: more connections waited to be accepted than there are places */
 
 	int           wake_fd; /* an eventfd of the main thread; -1: none */
