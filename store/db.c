@@ -69,11 +69,6 @@ static enum err why_no_map(uint64_t map_bytes)
 	return ERR_DAMAGED;
 }
 
-uint64_t db_page_bytes(void)
-{
-	return (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static enum err open_env(struct db *db, int dir_fd, uint64_t map_bytes, unsigned flags)
 {
 	char path[64];

@@ -35,9 +35,6 @@ must_check enum err db_open(int dir_fd, uint64_t map_bytes, const uint8_t lineag
                             struct db **db);
 void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
 
-/* Bytes of a page of tables that this host makes: those of its memory. */
-uint64_t db_page_bytes(void);
-
 must_check enum err db_begin(struct db *db); /* the write transaction */
 /* `verified`: this transaction has read, and so verified, the rows that are patched. A write of a late table goes into
  * the cells, if there are any. */

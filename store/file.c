@@ -18,6 +18,11 @@ static enum err failed(void)
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
+uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 enum err file_sync_dir(int dir_fd)
 {
 	return fsync(dir_fd) ? ERR_IO : OK;

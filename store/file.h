@@ -34,6 +34,9 @@ must_check enum err file_sha256(int fd, uint8_t sha256[32], struct progress *pro
  * times slower. For speed alone: errors are not reported. */
 void file_hold_pages(int fd, uint64_t at, uint64_t bytes);
 
+/* Bytes of a page of memory, and so of tables that this host makes. */
+uint64_t page_bytes(void);
+
 /* Frees the space of a file without a name piece by piece, at the pace of `progress`. At once it could delay every
  * sync on the disk. */
 void file_release(int fd, struct progress *progress);

@@ -2,6 +2,7 @@
 #include "store/late.h"
 
 #include "schemas/limits.h"
+#include "store/file.h"
 #include "store/late_rows.h"
 #include "store/monotonic.h"
 #include "store/tails.h"
@@ -30,7 +31,7 @@ void late_journalled(struct late *late, uint64_t bytes)
 uint64_t late_growth(const struct late *late)
 {
 	/* A row of a new account dirties a page of its own. */
-	return cells_new_rows(late->set.cells) * db_page_bytes() + tails_growth(late->set.cells) +
+	return cells_new_rows(late->set.cells) * page_bytes() + tails_growth(late->set.cells) +
 	       late_rows_growth(late->set.cells);
 }
 

@@ -2,6 +2,7 @@
  * positions move along one sequence, never backward: late <= committed <= durable <= decided. Up to `late` the tables have
  * the changes of all tables, behind it not yet those of late ones. */
 #include "store/store_inside.h"
+#include "store/file.h"
 
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
@@ -121,7 +122,7 @@ enum disk_level store_room(const struct store *store)
 static unsigned rows_of_commit(const struct store *store)
 {
 	int64_t rows = journal_sync_us(store->journal) / COMMIT_ROW_SYNC_US;
-	int64_t most = COMMIT_PAGES_BYTES_MAX / (int64_t)db_page_bytes();
+	int64_t most = COMMIT_PAGES_BYTES_MAX / (int64_t)page_bytes();
 	if (rows > most) rows = most;
 	return rows > COMMIT_ROWS_MAX ? (unsigned)rows : COMMIT_ROWS_MAX;
 }

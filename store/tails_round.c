@@ -4,6 +4,7 @@
 
 #include "schemas/limits.h"
 #include "store/db_inside.h"
+#include "store/file.h"
 #include "store/keys.h"
 
 enum {
@@ -50,7 +51,7 @@ unsigned tails_fill(const struct cells *cells)
 
 uint64_t tails_growth(const struct cells *cells)
 {
-	return cells->tails.behind * db_page_bytes() + cells->tails.rows * ROW_BYTES_IN_TABLE;
+	return cells->tails.behind * page_bytes() + cells->tails.rows * ROW_BYTES_IN_TABLE;
 }
 
 /* Writing ------------------------------------------------------------------------------------------------- */
