@@ -27,6 +27,7 @@ enum {
 	PREPARE_RETRY_US = 200000,
 	PREPARE_BYTES_PER_S = 1 << 30, /* faster than records can fill it, with pauses for others */
 	RECORD_SHARE = 4,              /* of a segment, at most */
+	GOES_ON_SHARE = 4,             /* a start appends to a segment of which less is used */
 	SYNC_QUICK_US = 500,           /* slower syncs leave time to fill a record meanwhile */
 	SYNC_RECENT = 8,               /* averages over about as many syncs */
 };
@@ -90,7 +91,6 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-/* Only while nothing is in flight. */
 /* Only while nothing is in flight. */
 static void judge_syncs(struct journal *journal)
 {
@@ -375,12 +375,41 @@ static enum err start_threads(struct journal *journal)
 	return OK;
 }
 
-/* Creates a segment. On a full disk it continues the last one, behind the part that recovery has judged and synced,
- * rather than fail to start. */
+/* Was nothing written behind `offset`? False also if it cannot be read. */
+static bool is_blank(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const uint8_t zeros[64 << 10];
+	uint8_t              piece[sizeof zeros];
+	while (offset < bytes) {
+		size_t wanted = bytes - offset < sizeof piece ? (size_t)(bytes - offset) : sizeof piece;
+		if (pread(fd, piece, wanted, (off_t)offset) != (ssize_t)wanted) return false;
+		if (memcmp(piece, zeros, wanted) != 0) return false;
+		offset += wanted;
+	}
+	return true;
+}
+
+/* Opens the last segment, if the journal goes on in it: little of it is used, and no unfinished record lies behind `at`. Otherwise a
+ * process that ends again and again would use up a segment each time. */
+static bool goes_on(struct journal *journal, const struct position *at)
+{
+	if (!at->segment || segment_open(&journal->dir, at->segment, &journal->fd, &journal->segment_bytes))
+		return false;
+	if (at->offset < journal->segment_bytes / GOES_ON_SHARE &&
+	    is_blank(journal->fd, at->offset, journal->segment_bytes))
+		return true;
+	close(journal->fd);
+	journal->fd = -1;
+	return false;
+}
+
+/* Otherwise it begins the next one. On a full disk it goes on in the last one, behind the part that recovery has judged and
+ * synced, rather than fail to start. */
 static enum err begin_segment(struct journal *journal, const struct position *at)
 {
-	enum err err = first_segment(journal, at->segment + 1);
 	journal->at = *at;
+	if (goes_on(journal, at)) return OK;
+	enum err err = first_segment(journal, at->segment + 1);
 	if (err == ERR_STORAGE_FULL && at->segment &&
 	    !segment_open(&journal->dir, at->segment, &journal->fd, &journal->segment_bytes))
 		return at->offset + RECORD_ALIGN <= journal->segment_bytes ? OK : err;

@@ -12,8 +12,8 @@
  * All functions are the writer's. After ERR_IO the process must exit without another response. */
 struct journal;
 
-/* Begins a new segment after `at` (on a full disk: continues behind `at`) and makes an EPOCH record (epoch =
- * at->epoch + 1) durable in it; *at is moved behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL,
+/* Goes on behind `at` while less than a quarter of its segment is used and the rest is blank, or on a full disk; otherwise begins
+ * the next segment. Makes an EPOCH record (epoch = at->epoch + 1) durable there; *at is moved behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL,
  * ERR_NO_MEMORY. */
 must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
                                  struct journal **journal);

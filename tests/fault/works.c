@@ -230,7 +230,7 @@ struct preparing {
 	bool                   stop, snapshots;
 };
 
-/* Two lives, so that there are several segments; the second one dies or stops. With snapshots the journal
+/* Two lives; the second one dies or stops. With snapshots the journal
  * no longer reaches back to its beginning. */
 static int write_before(void *user)
 {

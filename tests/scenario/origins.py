@@ -16,6 +16,7 @@ class Origin:
             for _ in range(runs):
                 crowd.await_deltas(40)
                 crowd.rest()
+                self.fill_segments()
                 assert self.service.stop() == 0
                 self.service.start()
                 crowd.turn_to(self.service)
@@ -23,6 +24,13 @@ class Origin:
             crowd.await_deltas(40)
             crowd.look()
         assert self.service.stop() == 0
+
+    def fill_segments(self):
+        """More than a quarter of a segment on each shard, so that the next start begins another one."""
+        for book in self.crowd.by_shard.values():
+            for _ in range(6):
+                made = book.shop.create(hidden={"filler": "x" * 800_000})
+                assert book.shop.client.delete(f"/v1/passes/{made['id']}").status == 204
 
     def copied(self, new_service):
         """A service on a copy of the directory, not started."""

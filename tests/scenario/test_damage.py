@@ -128,7 +128,7 @@ class Patient:
 
     def is_ill(self):
         """True if a new service is needed: it is not running, a test failed midway, or it has too many segments, since
-        each start adds one."""
+        most starts add one."""
         old = len(places.segments(self.service)) > SEGMENTS_MOST
         return old or self.service.process is None or self.in_doubt
 

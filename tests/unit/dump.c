@@ -1,6 +1,7 @@
 /* Dumps: every table has one, any bytes give valid JSON without secrets, and the journal's end is
  * distinguished from damage. */
 #include "store/dump.h"
+#include "store/record.h"
 #include "tests/unit/support.h"
 
 #include "schemas/body.h"
@@ -361,9 +362,15 @@ Test(dump, misses_a_first_segment_that_no_snapshot_replaces)
 	struct store       *store;
 	struct store_report report;
 	begin_place(&test_dir);
+	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK);
+	for (unsigned i = 0; i <= SEGMENT_BYTES / 4 / RECORD_ALIGN; i++) {
+		struct row_key key = key_u64(account, RECORDS + 1 + i);
+		shop_save(store, TABLE_DELIVERY_END, key_span(&key), filler(1, 100));
+	}
+	store_close(&store);
 	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK); /* begins segment 2 */
-	struct row_key key = key_u64(account, RECORDS + 1);
-	shop_save(store, TABLE_DELIVERY_END, key_span(&key), filler(1, 100));
+	struct row_key key = key_u64(account, RECORDS);
+	shop_save(store, TABLE_DELIVERY_END, key_span(&key), filler(2, 100));
 	store_close(&store);
 	struct printed whole = journal_of(&test_dir, 0);
 	cr_assert_eq(unlinkat(test_dir.fd, segment_1, 0), 0);

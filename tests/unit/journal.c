@@ -96,19 +96,50 @@ static unsigned read_back(void)
 	return (unsigned)tag;
 }
 
-Test(journal, begins_with_an_epoch_in_a_fresh_segment)
+static void begin_again(void)
+{
+	journal_close(&journal);
+	cr_assert_null(journal);
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+}
+
+Test(journal, begins_with_an_epoch)
 {
 	cr_expect(at.segment == 1 && at.offset == 2 * RECORD_ALIGN && at.seq == 1 && at.epoch == 1);
 	cr_expect(journal_durable_seq(journal) == 1 && journal_decided_seq(journal) == 1);
 	cr_expect(journal_open_bytes(journal) == 0 && !journal_can_submit(journal) &&
 	          !journal_is_syncing(journal));
 	for (unsigned life = 2; life < 5; life++) {
-		journal_close(&journal);
-		cr_assert_null(journal);
-		cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
-		cr_expect(at.segment == life && at.offset == 2 * RECORD_ALIGN && at.seq == life &&
+		begin_again();
+		cr_expect(at.segment == 1 && at.offset == (life + 1) * RECORD_ALIGN && at.seq == life &&
 		          at.epoch == life);
 	}
+}
+
+Test(journal, a_start_leaves_a_segment_of_which_a_quarter_is_used)
+{
+	uint64_t tag = 1;
+	while (journal_position(journal).offset < SEGMENT_BYTES / 4)
+		save(tag++, 100);
+	at = journal_position(journal);
+	begin_again();
+	cr_expect(at.segment == 2 && at.offset == 2 * RECORD_ALIGN);
+	begin_again();
+	cr_expect(at.segment == 2 && at.offset == 3 * RECORD_ALIGN);
+	save(tag, 100);
+	cr_expect_eq(read_back(), tag);
+}
+
+Test(journal, a_start_leaves_a_segment_with_something_behind_its_last_record)
+{
+	int      fd;
+	uint64_t bytes;
+	journal_close(&journal);
+	cr_assert_eq(segment_open(&dir, 1, &fd, &bytes), OK);
+	cr_assert_eq(pwrite(fd, "x", 1, (off_t)bytes - 1), 1);
+	close(fd);
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+	cr_expect(at.segment == 2 && at.offset == 2 * RECORD_ALIGN);
 }
 
 /* The disk is so quick that no thread needs to be woken: the record is durable when submit returns. */
