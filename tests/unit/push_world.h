@@ -2,7 +2,7 @@
  * notify), and short functions for both. Criterion runs each test in its own process, so these can be static. */
 #pragma once
 #include "actors/shard/wallet/changed.h"
-#include "actors/shard/wallet/work.h"
+#include "actors/shard/wallet/held.h"
 #include "schemas/api/wallet.h"
 #include "schemas/states.h"
 #include "schemas/wallet/push.h"
@@ -68,7 +68,7 @@ static inline enum err save(enum err err)
 		cr_assert_eq(db_apply(s.db, &s.staged.rows[i], false), OK);
 	if (!err && work) {
 		cr_assert_eq(work_on_writes(work, &s.staged, now), OK);
-		cr_assert_eq(work_on_settings(work, &s.staged, now), OK);
+		cr_assert_eq(held_on_settings(work, &s.staged, now), OK);
 	}
 	if (s.staged.tables & TABLE_BIT(TABLE_ACCOUNT)) account_forget_all(&cache);
 	s.staged = writes_none(&s.arena);

@@ -396,6 +396,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_packets(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
+	if ((err = engine_sort_work(engine, more))) return err;
 	if ((err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_do_own_work(engine, more))) return err;

@@ -149,6 +149,8 @@ must_check enum err engine_clean(struct engine *engine);
 /* own_work.c: what is due on passes in wallets and needs no timer. *more: some is left that could be done now. Is there some that
  * waits for its allowance? Errors: as engine_turn(). */
 must_check enum err engine_do_own_work(struct engine *engine, bool *more);
+/* A step of sorting what is due on passes in wallets; it writes nothing. *more: there are others. */
+must_check enum err engine_sort_work(struct engine *engine, bool *more);
 bool                engine_has_own_work(const struct engine *engine);
 
 /* hand_out.c: keeps the timer's long polls, one of each kind, until they have an answer. */

@@ -2,6 +2,8 @@
  * new observer is a row here. */
 #include "actors/shard/engine/engine.h"
 
+#include "actors/shard/wallet/held.h"
+
 /* A view of the current rows, without staged writes. */
 static struct view *rows_of(struct engine *engine)
 {
@@ -44,7 +46,7 @@ static enum err to_work(struct engine *engine)
 /* What an account's settings or credentials held may go on. */
 static enum err to_held_work(struct engine *engine)
 {
-	return work_on_settings(engine->work, &engine->writes, engine->service_now);
+	return held_on_settings(engine->work, &engine->writes, engine->service_now);
 }
 
 static enum err to_deliveries(struct engine *engine)

@@ -4,6 +4,7 @@
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/wallet/google_class.h"
+#include "actors/shard/wallet/held.h"
 #include "actors/shard/wallet/message.h"
 #include "actors/shard/wallet/touch.h"
 #include "schemas/api/wallet.h"
@@ -114,6 +115,12 @@ enum err engine_do_own_work(struct engine *engine, bool *more)
 	for (unsigned i = 0; !err && i < BULKS; i++)
 		err = do_bulk(engine, &bulks[(i + engine->bulk.turn) % BULKS]);
 	return err;
+}
+
+enum err engine_sort_work(struct engine *engine, bool *more)
+{
+	enum err err = held_step(engine->work, engine->service_now, more);
+	return err ? err : work_make_ready(engine->work, engine->service_now, more);
 }
 
 bool engine_has_own_work(const struct engine *engine)

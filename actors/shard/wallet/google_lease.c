@@ -292,7 +292,7 @@ static enum err fill(struct request *request, unsigned count, struct google_batc
 	if (request->work->probes[WORK_GOOGLE].state == PROBE_WAITS && !(err = add_probe(request, batch)))
 		count--;
 	while (!err && batch->taken_count < count && batch->jobs.size < HANDED_BODY_BYTES &&
-	       !(err = work_turn(request->work, WORK_GOOGLE, request->now, &work)) && work) {
+	       (work = work_turn(request->work, WORK_GOOGLE))) {
 		struct google_job job = {.account = NULL};
 		batch->taken[batch->taken_count++] = work;
 		err = take_one(request, batch, work, &job);
@@ -331,7 +331,7 @@ enum err on_GOOGLE_LEASE(struct request *request, struct outcome *outcome)
 	if (count) /* 0: the timer is stopping and withdraws its poll */
 		err = work_meet(request->work, WORK_GOOGLE,
 		                (uint64_t)arg_integer(&request->args[ARG_GOOGLE_LEASE_instance], 0),
-		                request->mono);
+		                request->now, request->mono);
 	bool is_here = false, lacks_keys = false;
 	if (!err && count) err = find_keys(request, &is_here, &lacks_keys);
 	if (!err && count) err = fill(request, count, &batch);

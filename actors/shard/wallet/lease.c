@@ -279,8 +279,7 @@ static enum err fill(struct request *request, unsigned count, struct batch *batc
 	enum err            err = OK;
 	if (request->work->probes[WORK_APPLE].state == PROBE_WAITS && !(err = add_probe(request, batch)))
 		count--;
-	while (!err && !is_full(batch, count) &&
-	       !(err = work_turn(request->work, WORK_APPLE, request->now, &work)) && work) {
+	while (!err && !is_full(batch, count) && (work = work_turn(request->work, WORK_APPLE))) {
 		batch->taken[batch->taken_count++] = work;
 		err = take_one(request, work, batch);
 		/* One pass that cannot be read does not hold up the others. */
@@ -325,7 +324,7 @@ enum err on_WALLET_LEASE(struct request *request, struct outcome *outcome)
 	if (count) /* 0: the timer is stopping and withdraws its poll */
 		err = work_meet(request->work, WORK_APPLE,
 		                (uint64_t)arg_integer(&request->args[ARG_WALLET_LEASE_instance], 0),
-		                request->mono);
+		                request->now, request->mono);
 	if (!err && count) err = fill(request, count, &batch);
 	bool is_empty = count && !batch.lease_count && !batch.done_count;
 	if (err) put_back(request, &batch);

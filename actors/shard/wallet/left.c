@@ -1,6 +1,6 @@
 /* WALLET_LEFT: phones that a push left out, since no credential served them. They are pushed to when one does. Until then they are
  * looked at once a day, since they may go; and whenever a credential is put or removed, or a setting of the account changes
- * (work.c). */
+ * (held.c). */
 #include "actors/shard/wallet/left.h"
 
 #include "actors/shard/wallet/changed.h"

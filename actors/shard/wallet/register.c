@@ -4,7 +4,7 @@
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/new_pictures.h"
 #include "actors/shard/wallet/phone.h"
-#include "actors/shard/wallet/work.h"
+#include "actors/shard/wallet/held.h"
 
 #include "schemas/api/wallet.h"
 #include "store/cleanup.h"
@@ -202,7 +202,7 @@ enum err on_WALLET_REGISTER(struct request *request, struct outcome *outcome)
 	if (!err && !phones.is_reached) err = push_what_changed(request, &pass, &phones);
 	/* A push may wait because no credential served a phone of the pass: one may serve this one. */
 	if (!err && !phones.has_it)
-		err = work_wake_held(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);
+		err = held_wake(request->work, pass.account, WALLET_DUE_PUSH, pass.number, request->now);
 	phones.has_it ? msgpack_pack_false(&pk) : msgpack_pack_true(&pk);
 	return err;
 }

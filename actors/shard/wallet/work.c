@@ -1,12 +1,13 @@
 /* Work is found by its row's key in a hash table. What is not due lies in an agenda of its kind; a push that is due, in a line of
  * its account; accounts with such lines, in a ring. */
-#include "actors/shard/wallet/work.h"
+#include "actors/shard/wallet/work_inside.h"
 
 #include "schemas/crc32c.h"
-#include "store/wallet_credential.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+
+enum { MADE_READY_MAX = 1024 };
 
 static struct wallet_work *of_entry(struct agenda_entry *entry)
 {
@@ -20,8 +21,8 @@ static struct work_bucket *bucket_of(struct work_queue *queue, struct account_id
 	return &queue->buckets[hash % WORK_BUCKETS];
 }
 
-static struct wallet_work *find(struct work_queue *queue, struct account_id account,
-                                enum wallet_due_kind kind, uint32_t number)
+struct wallet_work *work_find(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
+                              uint32_t number)
 {
 	struct wallet_work *work;
 	LIST_FOREACH(work, bucket_of(queue, account, kind, number), in_bucket)
@@ -101,7 +102,7 @@ static void take_out(struct work_queue *queue, struct wallet_work *work)
 	work->state = WORK_TAKEN;
 }
 
-static enum err put_later(struct work_queue *queue, struct wallet_work *work)
+enum err work_put_later(struct work_queue *queue, struct wallet_work *work)
 {
 	int64_t at = work->has_row && work->due.v > work->rests.v ? work->due.v : work->rests.v;
 	take_out(queue, work);
@@ -122,7 +123,7 @@ static void drop(struct work_queue *queue, struct wallet_work *work)
 
 static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 {
-	struct wallet_work *work = find(queue, row->account, row->kind, row->number);
+	struct wallet_work *work = work_find(queue, row->account, row->kind, row->number);
 	if (!work) {
 		if (!(work = calloc(1, sizeof *work))) return ERR_NO_MEMORY;
 		work->account = row->account;
@@ -145,17 +146,17 @@ static enum err on_put(struct work_queue *queue, const struct wallet_due *row)
 		work->rests.v = INT64_MIN; /* it was put off until its former time */
 	enum err err = agenda_put(&queue->ages[row->kind], &work->age,
 	                          row->since.v ? row->since.v : row->due.v);
-	return err || is_called ? err : put_later(queue, work);
+	return err || is_called ? err : work_put_later(queue, work);
 }
 
 static enum err on_del(struct work_queue *queue, const struct wallet_due *row, wall_us now)
 {
-	struct wallet_work *work = find(queue, row->account, row->kind, row->number);
+	struct wallet_work *work = work_find(queue, row->account, row->kind, row->number);
 	if (!work) return OK;
 	queue->counts[row->kind] -= work->has_row;
 	agenda_drop(&queue->ages[row->kind], &work->age);
 	work->has_row = false;
-	if (work->rests.v > now.v) return put_later(queue, work);
+	if (work->rests.v > now.v) return work_put_later(queue, work);
 	drop(queue, work);
 	return OK;
 }
@@ -208,117 +209,6 @@ void work_free(struct work_queue **freed)
 	free(queue);
 }
 
-/* What a write of settings means for what is held. */
-struct news {
-	enum {
-		NEWS_SETTING, /* of the account */
-		NEWS_SERVES,  /* a credential serves, as far as is known: it rests no more */
-		NEWS_PUT      /* one was put; or removed, so that perhaps the operator's serves */
-	} what;
-	const struct account_id *account;    /* NULL: all */
-	enum wallet_kind         kind;       /* of a credential */
-	uint64_t                 credential; /* likewise; 0: any */
-};
-
-static bool is_of_kind(const struct wallet_work *work, const struct news *news)
-{
-	bool is_apples = work->kind == WALLET_DUE_PUSH || work->kind == WALLET_DUE_LEFT;
-	bool is_googles = work->kind == WALLET_DUE_GOOGLE || work->kind == WALLET_DUE_CLASS;
-	if (news->what == NEWS_SETTING) return is_apples || is_googles;
-	return news->kind == WALLET_APPLE ? is_apples : is_googles;
-}
-
-/* Is it of the credential that left phones out, as far as is known? */
-static bool is_of_credential(const struct wallet_work *work, const struct news *news)
-{
-	return news->what == NEWS_PUT || !work->left_credential || !news->credential ||
-	       work->left_credential == news->credential;
-}
-
-/* Does it wait for a credential, and not only for the end of its rest after a push? */
-static bool is_held(const struct wallet_work *work, const struct news *news, wall_us now)
-{
-	if (!work->has_row || work->state != WORK_LATER || !is_of_kind(work, news)) return false;
-	if (work->kind == WALLET_DUE_LEFT) return news->what != NEWS_SERVES;
-	bool waits = work->waits_for_rest && work->due.v > now.v;
-	if (waits) return news->what != NEWS_SETTING && is_of_credential(work, news);
-	return work->rests.v > now.v + WORK_REST_S * US_PER_SEC;
-}
-
-/* It is being pushed, and left out phones that may be pushed to now: it is due again when that is reported. */
-static void note_news(struct wallet_work *work, const struct news *news, wall_us now)
-{
-	bool is_push = work->state == WORK_LEASED && work->kind == WALLET_DUE_PUSH;
-	bool is_meant = news->what != NEWS_SETTING && is_of_kind(work, news) && is_of_credential(work, news);
-	if (is_push && work->left_until.v && is_meant) work->left_until = now;
-}
-
-/* The row keeps its time: that is when it is due after a restart. */
-static enum err let_go(struct work_queue *queue, struct wallet_work *work, wall_us now)
-{
-	work->rests = now;
-	if (work->waits_for_rest || work->kind == WALLET_DUE_LEFT) work->due = now;
-	return put_later(queue, work);
-}
-
-static enum err wake(struct work_queue *queue, const struct news *news, wall_us now)
-{
-	struct wallet_work *work;
-	enum err            err = OK;
-	for (unsigned i = 0; i < WORK_BUCKETS; i++) {
-		LIST_FOREACH(work, &queue->buckets[i], in_bucket)
-		{
-			bool is_meant = !news->account || account_same(work->account, *news->account);
-			if (is_meant) note_news(work, news, now);
-			if (!is_meant || !is_held(work, news, now)) continue;
-			if ((err = let_go(queue, work, now))) return err;
-		}
-	}
-	return err;
-}
-
-/* False: what was written lets nothing go. */
-static bool read_news(const struct write *write, wall_us now, struct account_id *account, struct news *news)
-{
-	struct wallet_credential row;
-	*news = (struct news){.what = NEWS_SETTING, .account = account};
-	if (write->key.size < sizeof account->b) return false;
-	memcpy(account->b, write->key.at, sizeof account->b);
-	if (write->table == TABLE_ACCOUNT) return true;
-	if (write->table != TABLE_WALLET_CREDENTIAL || write->key.size < sizeof account->b + WALLET_KEY_BYTES)
-		return false;
-	struct span rest = span_of(write->key.at + sizeof account->b, WALLET_KEY_BYTES);
-	if (!wallet_key_read(rest, &news->kind, &news->credential) || !news->credential) return false;
-	if (account_same(*account, wallet_operator)) news->account = NULL;
-	news->what = NEWS_PUT;
-	if (write->kind == WRITE_DEL) return true;
-	if (wallet_credential_read(write->value, &row)) return false;
-	if (row.put.v != now.v) news->what = NEWS_SERVES;
-	return !row.rest_s && !row.last_error.size;
-}
-
-enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now)
-{
-	enum err err = OK;
-	bool     has_any = queue->counts[WALLET_DUE_PUSH] || queue->counts[WALLET_DUE_GOOGLE] ||
-	               queue->counts[WALLET_DUE_CLASS] || queue->counts[WALLET_DUE_LEFT];
-	if (!has_any) return OK;
-	for (unsigned i = 0; !err && i < writes->count; i++) {
-		struct account_id account;
-		struct news       news;
-		if (read_news(&writes->rows[i], now, &account, &news)) err = wake(queue, &news, now);
-	}
-	return err;
-}
-
-enum err work_wake_held(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
-                        uint32_t number, wall_us now)
-{
-	struct wallet_work *work = find(queue, account, kind, number);
-	const struct news   news = {.what = NEWS_SETTING};
-	return work && is_held(work, &news, now) ? let_go(queue, work, now) : OK;
-}
-
 /* Taking -------------------------------------------------------------------------------------------------- */
 
 /* The first of the agenda that is due and has a row. What only rested until now is forgotten. */
@@ -343,34 +233,59 @@ const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_ki
 enum err work_again(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                     uint32_t number, wall_us at)
 {
-	struct wallet_work *work = find(queue, account, kind, number);
+	struct wallet_work *work = work_find(queue, account, kind, number);
 	if (!work || work->state != WORK_TAKEN) return OK;
 	work->rests = at;
-	return put_later(queue, work);
+	return work_put_later(queue, work);
 }
 
 enum err work_rotate(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                      uint32_t number, wall_us now)
 {
-	struct wallet_work *work = find(queue, account, kind, number);
+	struct wallet_work *work = work_find(queue, account, kind, number);
 	if (!work || work->state != WORK_LATER || work->due.v > now.v) return OK;
 	if (work->rests.v > now.v) return OK; /* the step put it off */
 	work->rests = now;
-	return put_later(queue, work);
+	return work_put_later(queue, work);
 }
 
 /* Leases -------------------------------------------------------------------------------------------------- */
 
-enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, mono_us now)
+/* What has become due goes to the lines, at most MADE_READY_MAX at once: without a bound, a million passes that were held would
+ * stop the writer for a second. */
+static enum err make_due_ready(struct work_queue *queue, unsigned lane, wall_us now, bool *more)
+{
+	unsigned count = 0;
+	enum err err = OK;
+	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
+		struct wallet_work *work;
+		while (!err && count++ < MADE_READY_MAX &&
+		       (work = take_due(queue, kinds_of_lanes[lane][i], now)))
+			err = make_ready(queue, work);
+	}
+	*more |= count >= MADE_READY_MAX;
+	return err;
+}
+
+enum err work_make_ready(struct work_queue *queue, wall_us now, bool *more)
+{
+	enum err err = OK;
+	for (unsigned lane = 0; !err && lane < WORK_LANES; lane++)
+		err = make_due_ready(queue, lane, now, more);
+	return err;
+}
+
+enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, wall_us service_now,
+                   mono_us now)
 {
 	struct wallet_work *work;
-	bool                is_new = instance != queue->instances[lane];
+	bool                is_new = instance != queue->instances[lane], more = false;
 	enum err            err = OK;
 	queue->instances[lane] = instance;
 	if (is_new) probe_take_back(&queue->probes[lane]);
 	while (!err && (work = TAILQ_FIRST(&queue->leased[lane])) && (is_new || work->until.v <= now.v))
-		err = put_later(queue, work);
-	return err;
+		err = work_put_later(queue, work);
+	return err ? err : make_due_ready(queue, lane, service_now, &more);
 }
 
 bool work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now, mono_us now)
@@ -392,26 +307,18 @@ wall_us work_next_due(const struct work_queue *queue, unsigned lane)
 	return due;
 }
 
-enum err work_turn(struct work_queue *queue, unsigned lane, wall_us service_now, struct wallet_work **next)
+struct wallet_work *work_turn(struct work_queue *queue, unsigned lane)
 {
-	*next = NULL;
-	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
-		struct wallet_work *work;
-		while ((work = take_due(queue, kinds_of_lanes[lane][i], service_now))) {
-			enum err err = make_ready(queue, work);
-			if (err) return err;
-		}
-	}
 	for (unsigned line = lane * WORK_LINES; line < (lane + 1) * WORK_LINES; line++) {
 		struct work_account *account = TAILQ_FIRST(&queue->rings[line]);
 		if (!account) continue;
 		TAILQ_REMOVE(&queue->rings[line], account, in_ring[line]);
 		TAILQ_INSERT_TAIL(&queue->rings[line], account, in_ring[line]);
-		*next = TAILQ_FIRST(&account->lines[line]);
-		take_out(queue, *next);
-		return OK;
+		struct wallet_work *next = TAILQ_FIRST(&account->lines[line]);
+		take_out(queue, next);
+		return next;
 	}
-	return OK;
+	return NULL;
 }
 
 void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
@@ -428,8 +335,8 @@ void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t tok
 struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const struct push_lease *lease)
 {
 	for (unsigned i = 0; i < LANE_KINDS && kinds_of_lanes[lane][i]; i++) {
-		struct wallet_work *work = find(queue, lease->account, kinds_of_lanes[lane][i],
-		                                lease->pass_number);
+		struct wallet_work *work = work_find(queue, lease->account, kinds_of_lanes[lane][i],
+		                                     lease->pass_number);
 		if (work && work->state == WORK_LEASED && work->token == lease->token) return work;
 	}
 	return NULL;
@@ -438,7 +345,7 @@ struct wallet_work *work_leased(struct work_queue *queue, unsigned lane, const s
 bool work_is_leased(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
                     uint32_t number)
 {
-	const struct wallet_work *work = find(queue, account, kind, number);
+	const struct wallet_work *work = work_find(queue, account, kind, number);
 	return work && work->state == WORK_LEASED;
 }
 

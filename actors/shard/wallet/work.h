@@ -60,6 +60,21 @@ struct work_account {
 TAILQ_HEAD(work_ring, work_account);
 LIST_HEAD(work_accounts, work_account);
 
+/* What a write of settings or of a credential means for what is held (held.c). */
+struct work_news {
+	enum {
+		NEWS_SETTING, /* of the account */
+		NEWS_SERVES,  /* a credential serves, as far as is known: it rests no more */
+		NEWS_PUT      /* one was put; or removed, so that perhaps the operator's serves */
+	} what;
+	bool              is_of_all; /* accounts: it is the operator's credential */
+	struct account_id account;
+	enum wallet_kind  kind;        /* of a credential */
+	uint64_t          credential;  /* likewise; 0: any */
+	uint32_t bucket, buckets_left; /* where the next step begins; around, until all were looked at */
+};
+enum { WORK_NEWS_MAX = 8 };
+
 enum { WORK_BUCKETS = 1 << 16, WORK_ACCOUNT_BUCKETS = 1 << 10 };
 struct work_queue {
 	struct work_bucket   buckets[WORK_BUCKETS];
@@ -72,6 +87,8 @@ struct work_queue {
 	struct work_line     leased[WORK_LANES];           /* oldest first */
 	uint64_t             instances[WORK_LANES];        /* of the timers that lease; 0: none yet */
 	size_t               counts[WALLET_DUE_KINDS_END]; /* rows */
+	struct work_news     news[WORK_NEWS_MAX];          /* whose steps are not done, oldest first */
+	unsigned             news_count;
 };
 
 must_check enum err work_load(struct work_queue **queue, struct view *view);
@@ -79,13 +96,6 @@ void                work_free(struct work_queue **queue); /* NULL is fine */
 /* Call after a command's writes have been applied. A row that is put ends the lease of its work; at Google,
  * if it is put by the report. */
 must_check enum err work_on_writes(struct work_queue *queue, const struct writes *writes, wall_us now);
-
-/* Call after a command has written settings of accounts, or credentials: what these held is due again. */
-must_check enum err work_on_settings(struct work_queue *queue, const struct writes *writes, wall_us now);
-
-/* The same of one thing: another phone has it. Nothing if it only rests after a push, or is not there. */
-must_check enum err work_wake_held(struct work_queue *queue, struct account_id account,
-                                   enum wallet_due_kind kind, uint32_t number, wall_us now);
 
 /* Takes the next of that kind that is due; NULL: none. Its row's next write settles it, or work_again(). Borrowed until then. */
 const struct wallet_work *work_take(struct work_queue *queue, enum wallet_due_kind kind, wall_us now);
@@ -97,14 +107,16 @@ must_check enum err work_again(struct work_queue *queue, struct account_id accou
 must_check enum err work_rotate(struct work_queue *queue, struct account_id account,
                                 enum wallet_due_kind kind, uint32_t number, wall_us now);
 
-/* A timer polls: leases of an earlier one, and those that were not reported in time, end. */
-must_check enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, mono_us now);
+/* What has become due gets ready, at most a thousand passes of each lane. *more: perhaps there are others. */
+must_check enum err work_make_ready(struct work_queue *queue, wall_us service_now, bool *more);
+/* A timer polls: leases of an earlier one, and those that were not reported in time, end. What has become due gets ready, likewise. */
+must_check enum err work_meet(struct work_queue *queue, unsigned lane, uint64_t instance, wall_us service_now,
+                              mono_us now);
 /* Is a push ready, or a lease to be ended? When the next one is; INT64_MAX: none. */
 bool    work_is_ready(struct work_queue *queue, unsigned lane, wall_us service_now, mono_us now);
 wall_us work_next_due(const struct work_queue *queue, unsigned lane);
-/* Takes the next push in turn; NULL: none is due. Then work_lease() or work_again() or a write to its row. */
-must_check enum err work_turn(struct work_queue *queue, unsigned lane, wall_us service_now,
-                              struct wallet_work **next);
+/* Takes the next push in turn; NULL: none is ready. Then work_lease() or work_again() or a write to its row. */
+struct wallet_work *work_turn(struct work_queue *queue, unsigned lane);
 void work_lease(struct work_queue *queue, struct wallet_work *work, uint64_t token, wall_us service_now,
                 mono_us now);
 bool work_is_leased(struct work_queue *queue, struct account_id account, enum wallet_due_kind kind,
