@@ -20,12 +20,22 @@
 /* Address space of a process: a shard's tables, those of a snapshot being made, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))
 
-/* Private memory of a process, the largest of these. A shard that has just started, with room for its first requests; --memory
- * comes on top. http with answers and bodies at their bounds: each byte of a body may be there three times, as it came, as text
- * of its values, and as part of a message. A thread of http has its stack, and the values of one body. */
-#define NEEDS_SHARD_DATA_BYTES  (UINT64_C(256) << 20)
+/* Private memory of a process, the largest of these. A shard with all at its bound but what depends on --memory: 168 MiB of
+ * responses and of buffers where they are made; 128 of parsed accounts; 148 of history, idempotency keys and signatures; 8 for
+ * each of ten threads; the process itself. http with answers and bodies at their bounds: each byte of a body may be there three
+ * times, as it came, as text of its values, and as part of a message. A thread of http has its stack, and the values of one
+ * body. */
+#define NEEDS_SHARD_DATA_BYTES  (UINT64_C(576) << 20)
 #define NEEDS_HTTP_DATA_BYTES   ((UINT64_C(64) << 20) + UINT64_C(3) * BODIES_BYTES_MAX + ANSWERS_BYTES_MAX)
 #define NEEDS_THREAD_DATA_BYTES (UINT64_C(56) << 20)
+
+/* What lists may keep in a shard with that --memory: half of it. Ten million passes need some 370 MB, and 770 MB of --memory. */
+static inline uint64_t needs_lists(uint64_t memory_bytes)
+{
+	const uint64_t least = UINT64_C(64) << 20, most = UINT64_C(384) << 20, half = memory_bytes / 2;
+
+	return half < least ? least : half > most ? most : half;
+}
 
 /* One file: a shard's tables with what is reserved ahead for them and what must be free beyond that. */
 #define NEEDS_FILE_BYTES (UINT64_C(192) << 20)

@@ -104,7 +104,7 @@ enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
 enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)
 {
 	uint64_t http = NEEDS_HTTP_DATA_BYTES + http_threads * NEEDS_THREAD_DATA_BYTES;
-	uint64_t shard = NEEDS_SHARD_DATA_BYTES + shard_memory_bytes +
+	uint64_t shard = NEEDS_SHARD_DATA_BYTES + needs_lists(shard_memory_bytes) + shard_memory_bytes +
 	                 shard_memory_bytes / 8; /* unused between slabs */
 
 	return raise_limit(RLIMIT_DATA, "RLIMIT_DATA", http > shard ? http : shard,

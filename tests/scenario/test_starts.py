@@ -209,7 +209,7 @@ def test_too_small_files(place):
 @pytest.mark.plain
 @pytest.mark.parametrize("threads, memory, needed, advice", [
     (1, 64 * MIB, (HTTP_MIB + THREAD_MIB) * MIB, "or lower --http-threads"),
-    (8, 64 * MIB, (HTTP_MIB + 8 * THREAD_MIB) * MIB, "or lower --http-threads"), (1, 1024 * MIB, 1408 * MIB, "or lower --memory")])
+    (8, 64 * MIB, (HTTP_MIB + 8 * THREAD_MIB) * MIB, "or lower --http-threads"), (1, 1024 * MIB, (576 + 1152 + 384) * MIB, "or lower --memory")])
 def test_too_little_memory(place, threads, memory, needed, advice):
     """The process that needs most decides: http with its bodies and answers, or a shard with its passes."""
     command = with_options(place, "--http-threads", threads, "--memory", memory)

@@ -17,7 +17,7 @@ static void begin(void)
 	scratch_open(&s);
 	arena = (struct arena){0};
 	state = chance_begin();
-	cr_assert_eq(list_cache_new(&kept), OK);
+	cr_assert_eq(list_cache_new(&kept, 384 << 20), OK);
 	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
 }
 

@@ -57,11 +57,17 @@ static void drop(struct account_cache *cache, struct account_entry **at)
 	free(entry);
 }
 
-/* Drops one at a time: entries are small, and so is a new one. */
+static bool is_full(const struct account_cache *cache)
+{
+	return cache->count > ACCOUNT_CACHE_MAX || account_bytes() > ACCOUNT_CACHE_BYTES_MAX;
+}
+
+/* The newest stays. Parts that readers still have keep their memory, so the number is bounded. */
 static void make_room(struct account_cache *cache)
 {
-	bool is_full = cache->count > ACCOUNT_CACHE_MAX || account_bytes() > ACCOUNT_CACHE_BYTES_MAX;
-	if (is_full && cache->count > 1) drop(cache, find(cache, cache->oldest->now->id));
+	enum { DROPPED_MAX = 16 };
+	for (unsigned i = 0; i < DROPPED_MAX && is_full(cache) && cache->count > 1; i++)
+		drop(cache, find(cache, cache->oldest->now->id));
 }
 
 static enum err add(struct account_cache *cache, struct view *view, struct account_id id,

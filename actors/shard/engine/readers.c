@@ -9,6 +9,7 @@
  * that readers take. Jobs and results pass through handovers; the mutex guards the queue, which only readers use. */
 #include "actors/shard/engine/readers_inside.h"
 
+#include "actors/rt/needs.h"
 #include "actors/shard/engine/lend.h"
 
 #include <stdlib.h>
@@ -183,7 +184,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, cons
 	readers->last = &readers->first;
 	pthread_mutex_init(&readers->mutex, NULL);
 	*out = readers;
-	enum err err = list_cache_new(&readers->kept);
+	enum err err = list_cache_new(&readers->kept, needs_lists(facts->memory_bound));
 	if (err) return err;
 	if ((err = wakeup_open(&readers->wakeup))) return err;
 	for (unsigned i = 0; i < plan->threads; i++) {

@@ -17,6 +17,7 @@
 _Static_assert((int)TRIGRAM_ROWS % (int)VIEW_ROWS == 0, "row_txns are read by words");
 
 struct list_cache {
+	size_t            bytes_max;
 	pthread_mutex_t   mutex;
 	unsigned          count;
 	struct list_kept *items[LIST_CACHE_MAX + 1]; /* one too many for a moment */
@@ -59,10 +60,11 @@ static void drop(struct list_kept *kept)
 		drop_texts((struct kept_texts *)kept);
 }
 
-enum err list_cache_new(struct list_cache **out)
+enum err list_cache_new(struct list_cache **out, size_t bytes_max)
 {
 	struct list_cache *cache = calloc(1, sizeof *cache);
 	if (!(*out = cache)) return ERR_NO_MEMORY;
+	cache->bytes_max = bytes_max;
 	pthread_mutex_init(&cache->mutex, NULL);
 	return OK;
 }
@@ -103,7 +105,7 @@ static void give(struct list_cache *cache, struct list_kept *item)
 	struct list_kept *out[LIST_CACHE_MAX + 1];
 	unsigned          out_count = 0;
 	size_t            bytes = 0;
-	if (!cache || item->bytes > KEPT_BYTES_MAX) {
+	if (!cache || item->bytes > cache->bytes_max) {
 		drop(item); /* it would displace all others, and then be dropped too */
 		return;
 	}
@@ -113,7 +115,7 @@ static void give(struct list_cache *cache, struct list_kept *item)
 	cache->count++;
 	for (unsigned i = 0; i < cache->count; i++)
 		bytes += cache->items[i]->bytes;
-	while (cache->count > LIST_CACHE_MAX || bytes > KEPT_BYTES_MAX) {
+	while (cache->count > LIST_CACHE_MAX || bytes > cache->bytes_max) {
 		out[out_count] = cache->items[--cache->count];
 		bytes -= out[out_count++]->bytes;
 	}
@@ -360,6 +362,7 @@ enum err kept_texts_take(struct list_cache *cache, enum table table, struct acco
 	struct kept_texts *texts = (struct kept_texts *)take(cache, table, account, 0);
 	*out = NULL;
 	if (!texts) return ERR_NO_MEMORY;
+	texts->bytes_max = cache ? cache->bytes_max : SIZE_MAX;
 	enum err err = texts_room(texts, rows);
 	if (err)
 		drop_texts(texts);
@@ -427,7 +430,7 @@ static void copy_row(struct kept_texts *texts, struct kept_row *one, struct span
 	texts->copies_size -= one->copy_size;
 	size_t size = texts->copies_size + value.size;
 	bool   fits = value.size && size <= TEXT_COPIES_MAX &&
-	            bytes_with(texts, blocks_of(texts->rows)) + size <= KEPT_BYTES_MAX;
+	            bytes_with(texts, blocks_of(texts->rows)) + size <= texts->bytes_max;
 	uint8_t *copy = fits ? realloc(one->copy, value.size) : NULL;
 	if (copy)
 		memcpy(copy, value.at, value.size);

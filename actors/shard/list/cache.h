@@ -8,12 +8,12 @@
  * took it until that reader gives it back; a second reader meanwhile gets a new one. The least recently used items are
  * dropped when there are too many. Errors: as view.h, and ERR_NO_MEMORY. */
 enum {
-	LIST_CACHE_MAX = 192,       /* accounts and tables; further ones are read for each list */
-	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 370 MB */
+	LIST_CACHE_MAX = 192, /* accounts and tables; further ones are read for each list */
 };
 
 struct list_cache;
-must_check enum err list_cache_new(struct list_cache **cache);
+/* `bytes_max`: of all items that no reader has. */
+must_check enum err list_cache_new(struct list_cache **cache, size_t bytes_max);
 void                list_cache_free(struct list_cache **cache);
 
 /* The head of an item. */
@@ -77,6 +77,7 @@ struct kept_texts {
 	struct list_kept       kept;
 	uint32_t               rows;
 	size_t                 copies_size;
+	size_t                 bytes_max; /* more is not kept */
 	struct kept_row       *list;
 	struct trigram_block **blocks; /* NULL: none of its rows is marked */
 	size_t                 blocks_made;
