@@ -42,14 +42,26 @@ static const char *plain_words(unsigned long error)
 	return "cannot be used";
 }
 
+/* Files of other forms, as editors and other programs save certificates and keys. NULL: it is none of these. */
+static const char *other_form(struct span text)
+{
+	if (text.size >= 2 && (!memcmp(text.at, "\xff\xfe", 2) || !memcmp(text.at, "\xfe\xff", 2)))
+		return "is UTF-16 text: save it as UTF-8";
+	if (text.size >= 2 && text.at[0] == 0x30 && text.at[1] & 0x80)
+		return "is binary (DER, or PKCS #12 as .pfx and .p12): convert it to PEM with openssl";
+	return NULL;
+}
+
 /* The first error in OpenSSL's queue is the cause, the later ones its layers. OpenSSL's words follow ours. `none`: the text
  * for a PEM without such a block. */
 static enum err refuse(char why[TLS_WHY], struct span pem, const char *block, const char *none)
 {
 	bool        is_there = pem.size && memmem(pem.at, pem.size, block, strlen(block));
 	const char *words = is_there ? plain_words(ERR_peek_error()) : none;
-	const char *reason = ERR_reason_error_string(ERR_peek_error());
+	const char *form = is_there ? NULL : other_form(pem);
+	const char *reason = form ? NULL : ERR_reason_error_string(ERR_peek_error());
 
+	if (form) words = form;
 	if (reason)
 		snprintf(why, TLS_WHY, "%s (%s)", words, reason);
 	else
@@ -186,7 +198,7 @@ struct tls_validity tls_validity(const SSL_CTX *tls)
 	                             time_of(X509_get0_notAfter(certificate))};
 }
 
-enum err tls_take_authorities(X509_STORE *store, struct span pem)
+enum err tls_take_authorities(X509_STORE *store, struct span pem, char why[TLS_WHY])
 {
 	BIO     *bio = open_text(pem);
 	X509    *one;
@@ -200,8 +212,9 @@ enum err tls_take_authorities(X509_STORE *store, struct span pem)
 	}
 	good = good && count && is_end();
 	BIO_free(bio);
+	if (!good) return refuse(why, pem, "CERTIFICATE-----", "holds no PEM certificate");
 	ERR_clear_error();
-	return good ? OK : ERR_BAD_OPTION;
+	return OK;
 }
 
 /* A bundle in one file, or a directory of certificates named by their hashes ("5ad8a5d6.0"). */

@@ -22,8 +22,8 @@ struct tls_validity {
 };
 struct tls_validity tls_validity(const SSL_CTX *tls);
 
-/* Adds the certificates of a PEM text to the trusted ones. Errors: ERR_BAD_OPTION (it has none). */
-must_check enum err tls_take_authorities(X509_STORE *store, struct span pem);
+/* Adds the certificates of a PEM text to the trusted ones. Errors: ERR_BAD_OPTION, and `why`: such as when it has none. */
+must_check enum err tls_take_authorities(X509_STORE *store, struct span pem, char why[TLS_WHY]);
 
 /* Has this host any root certificates where OpenSSL looks for them? Errors: none. */
 bool tls_has_roots(void);

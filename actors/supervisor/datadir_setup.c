@@ -228,6 +228,10 @@ static enum err refuse_contents(const char *dir, const char *found, enum err err
 	if (err == ERR_EXISTS && !strncmp(found, DATADIR_RESTORING, strlen(DATADIR_RESTORING)))
 		log_fatal("bad_data_directory",
 		          "data=\"%s\" reason=\"an unfinished restore: run restore again\"", dir);
+	else if (err == ERR_EXISTS && !strcmp(found, "manifest"))
+		log_fatal("bad_data_directory",
+		          "data=\"%s\" reason=\"a backup: stampede restore makes a data directory of it\"",
+		          dir);
 	else if (err == ERR_EXISTS)
 		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
 		          found);

@@ -86,8 +86,9 @@ static enum err judge_certificate(const struct options *options, SSL_CTX *tls, s
 static enum err judge_authorities(const struct options *options, SSL_CTX *tls, const struct files *files,
                                   struct files_refusal *refusal)
 {
-	*refusal = (struct files_refusal){"--egress-ca", options->egress_ca, "holds no PEM certificate"};
-	return tls_take_authorities(SSL_CTX_get_cert_store(tls), buffer_span(&files->of[SETTINGS_CA]));
+	*refusal = (struct files_refusal){"--egress-ca", options->egress_ca, ""};
+	return tls_take_authorities(SSL_CTX_get_cert_store(tls), buffer_span(&files->of[SETTINGS_CA]),
+	                            refusal->reason);
 }
 
 enum err files_read(const struct options *options, struct files *files, struct files_refusal *refusal)

@@ -111,6 +111,23 @@ static enum err settle(struct supervisor *self)
 	return datadir_setup_await_orphans(&self->home);
 }
 
+/* Links then begin with the address of the listener. Nobody can open them if that means every address of this host. */
+static void use_listener_as_public_url(struct supervisor *self)
+{
+	static const char *const every[] = {"0.0.0.0:", "[::]:"};
+	struct options          *options = &self->options;
+
+	snprintf(self->public_url, sizeof self->public_url, "%s://%s", options->tls_cert ? "https" : "http",
+	         self->listen);
+	options->public_url = self->public_url;
+	for (size_t i = 0; i < sizeof every / sizeof *every; i++)
+		if (!strncmp(self->listen, every[i], strlen(every[i])))
+			log_warn("public_url_unset",
+			         "public_url=%s reason=\"download links begin with it and lead nowhere: give "
+			         "--public-url\"",
+			         self->public_url);
+}
+
 static void complete_options(struct supervisor *self)
 {
 	struct options *options = &self->options;
@@ -121,9 +138,7 @@ static void complete_options(struct supervisor *self)
 	options->admin_fd = self->admin_fd;
 	options->may_format = self->home.datadir.identity.state == IDENTITY_NEW;
 	options->restored = self->home.datadir.identity.state == IDENTITY_RESTORED;
-	snprintf(self->public_url, sizeof self->public_url, "%s://%s", options->tls_cert ? "https" : "http",
-	         self->listen);
-	if (!options->public_url) options->public_url = self->public_url;
+	if (!options->public_url) use_listener_as_public_url(self);
 }
 
 /* Makes both outputs non-blocking. The operator's stdout still gets one line; whatever a library prints there goes to the log.

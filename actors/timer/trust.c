@@ -33,9 +33,11 @@ static enum err make_store(struct span ca, X509_STORE **made)
 {
 	X509_STORE *store = X509_STORE_new();
 	enum err    err = ERR_NO_MEMORY;
+	char        why[TLS_WHY];
 
 	if (!store) goto out;
-	if (ca.size && (err = tls_take_authorities(store, ca))) goto out;
+	if (ca.size && (err = tls_take_authorities(store, ca, why)))
+		goto out; /* the supervisor has read it too */
 	/* An operator's file may contain just an intermediate authority. */
 	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
 	*made = store;

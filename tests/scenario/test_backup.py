@@ -371,6 +371,14 @@ def test_a_restore_never_overwrites_a_served_directory(backup, new_service):
     assert "shards/0/journal" in refusal(service.cli, "restore", "--from", backup).message
 
 
+def test_a_backup_is_not_served(backup, new_service):
+    service = new_service(start=False)
+    before = sorted(backup.iterdir())
+    done = service.run("serve", "--data", backup, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", data=False)
+    assert done.returncode == 1 and "a backup: stampede restore makes a data directory of it" in done.stderr
+    assert sorted(backup.iterdir()) == before
+
+
 def test_an_interrupted_restore_is_not_served_and_can_be_repeated(backup, new_service):
     service = new_service(start=False)
     service.expect_log("has no identity but holds")

@@ -305,10 +305,11 @@ def test_empty_arguments(service, words, end):
 def test_an_unusable_certificate_is_refused(new_service, tmp_path):
     authority = Authority(tmp_path / "ca")
     first, second = authority.own("first"), authority.own("second")
-    secret, cut, der, empty = (tmp_path / name for name in ("secret.key", "cut.pem", "der.pem", "empty.pem"))
+    secret, cut, der, wide, empty = (tmp_path / name for name in ("secret.key", "cut.pem", "der.pem", "wide.pem", "empty.pem"))
     openssl("pkey", "-in", first[1], "-aes128", "-passout", "pass:x", "-out", secret)
     openssl("x509", "-in", first[0], "-outform", "DER", "-out", der)
     cut.write_text("\n".join(first[0].read_text().splitlines()[:-2]))
+    wide.write_text(first[0].read_text(), "utf-16")
     empty.write_text("")
     config = tmp_path / "conf"
     config.write_text(f"tls-cert = {first[0]}\ntls-key = {first[1]}\n")
@@ -318,7 +319,8 @@ def test_an_unusable_certificate_is_refused(new_service, tmp_path):
         (first[0], second[1], "--tls-key", second[1], "does not belong to the certificate of --tls-cert", "key values mismatch"),
         (first[1], first[1], "--tls-cert", first[1], "holds no PEM certificate", "no start line"),
         (first[0], first[0], "--tls-key", first[0], "holds no PEM private key"),
-        (der, first[1], "--tls-cert", der, "holds no PEM certificate"),
+        (der, first[1], "--tls-cert", der, "is binary", "convert it to PEM"),
+        (wide, first[1], "--tls-cert", wide, "is UTF-16 text"),
         (cut, first[1], "--tls-cert", cut, "cut off"), (first[0], secret, "--tls-key", secret, "is encrypted", "without a passphrase"),
         (empty, first[1], "--tls-cert", empty, "is empty"), (tmp_path / "gone", first[1], "--tls-cert", "No such file"),
     ]:

@@ -356,3 +356,12 @@ def test_a_public_url(new_service, url):
     shop = Shop(service, ("balance",))
     assert shop.create()["download_url"].startswith("https://passes.example/p/")
     shop.close()
+
+
+@pytest.mark.parametrize("every", ["0.0.0.0", "[::]"])
+def test_links_that_lead_nowhere_are_reported(new_service, every):
+    """The default for --public-url is the address of --listen, here every address of this host."""
+    service = new_service(start=False, shards=1)
+    service.expect_log("event=public_url_unset ")
+    service.start(command=service.command(listen=f"{every}:0"))
+    assert any(f"event=public_url_unset public_url=http://{every}:" in line for line in service.log_lines())

@@ -142,6 +142,8 @@ Test(import, refuses_headers_by_the_columns_name)
 	    {"\xd0\xcf\x11\xe0", ".xls"},
 	    {"\x1f\x8b\x08", "gzip"},
 	    {"\x28\xb5\x2f\xfd", "zstd"},
+	    {"sep=,\npass_id\n", "remove that line"},
+	    {"\xef\xbb\xbfsep=;\npass_id\n", "remove that line"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct bench bench;

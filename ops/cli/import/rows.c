@@ -148,6 +148,7 @@ static const struct {
     {"\xd0\xcf\x11\xe0", 4, "The file is a spreadsheet (.xls): export it as \"CSV UTF-8\"."},
     {"\x1f\x8b", 2, "The file is compressed (gzip): unpack it first."},
     {"\x28\xb5\x2f\xfd", 4, "The file is compressed (zstd): unpack it first."},
+    {"sep=", 4, "The file begins with a line for a spreadsheet program (sep=): remove that line."},
 };
 
 static const char *stranger(enum format format, struct span begin)
