@@ -113,15 +113,17 @@ static bool fill_standard_descriptors(void)
 static void keep_memory_out_of_cores(void)
 {
 	const char   *wish = getenv("STAMPEDE_CORES");
+	bool          is_kept = wish && !strcmp(wish, "keep");
 	struct rlimit limit;
 	int           fd;
 
-	if (wish && !strcmp(wish, "keep")) return;
-	fd = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "0", 1) != 1) prctl(PR_SET_DUMPABLE, 0);
-	if (fd >= 0) close(fd);
+	if (!is_kept) {
+		fd = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1) prctl(PR_SET_DUMPABLE, 0);
+		if (fd >= 0) close(fd);
+	}
 	if (getrlimit(RLIMIT_CORE, &limit)) return;
-	limit.rlim_cur = 0;
+	limit.rlim_cur = is_kept ? limit.rlim_max : 0; /* most shells have 0 as the soft limit */
 	(void)setrlimit(RLIMIT_CORE, &limit);
 }
 

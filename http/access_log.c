@@ -29,6 +29,7 @@ struct access_log {
 	char     *path; /* -: stderr */
 	int       fd;   /* -1: not open */
 	bool      by_line, is_stalled;
+	uint64_t  reported; /* `dropped` when it stalled last */
 };
 
 static uint64_t lines_in(const uint8_t *at, size_t size)
@@ -87,10 +88,12 @@ static bool rest(struct access_log *log)
 	return !stopping;
 }
 
+/* A full pipe is logged once lines are dropped: its reader may only be slow. */
 static void log_stalled(struct access_log *log, int error)
 {
-	if (log->is_stalled || error == EAGAIN) return;
+	if (log->is_stalled || (error == EAGAIN && access_log_dropped(log) == log->reported)) return;
 	log->is_stalled = true;
+	log->reported = access_log_dropped(log);
 	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path, log_file_error(error));
 }
 

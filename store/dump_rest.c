@@ -20,6 +20,15 @@ bool dump_ends(struct buffer *out, struct span key, struct span value)
 
 /* Webhooks -------------------------------------------------------------------------------------------------- */
 
+/* Receivers put tokens into the query. */
+static void dump_url(struct buffer *out, struct span url)
+{
+	const uint8_t *query = memchr(url.at, '?', url.size);
+	size_t         shown = query ? (size_t)(query - url.at) : url.size;
+	dump_span(out, "url", span_of(url.at, shown));
+	if (query) dump_hidden(out, "query", url.size - shown);
+}
+
 bool dump_subscription(struct buffer *out, struct span key, struct span value)
 {
 	struct subscription row;
@@ -38,7 +47,7 @@ bool dump_subscription(struct buffer *out, struct span key, struct span value)
 		buffer_byte(out, '"');
 	}
 	buffer_byte(out, ']');
-	dump_span(out, "url", row.url);
+	dump_url(out, row.url);
 	return true;
 }
 

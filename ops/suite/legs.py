@@ -203,8 +203,11 @@ def controls(run):
     if of_scenarios:
         _, output = run.command("/usr/bin/python3", "tests/scenario/controls.py", *of_scenarios, env={"STAMPEDE_BUILD": str(run.root / PLAIN)})
         for name in of_scenarios:
-            found = re.search(rf"^{name}: found", output, re.MULTILINE)
-            counts.append((1, 0, []) if found else (0, 1, [f"{name} was not found", *tally.end_of(output)]))
+            found = re.search(rf"^{name}: (found|not run)", output, re.MULTILINE)
+            if not found:
+                counts.append((0, 1, [f"{name} was not found", *tally.end_of(output)]))
+            elif found[1] == "found":
+                counts.append((1, 0, []))
     return tally.add(counts)
 
 

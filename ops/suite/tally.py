@@ -42,6 +42,15 @@ def of_meson(log):
     return len(rows), add(of_program(json.loads(row), criterion) for row in rows)
 
 
+def node_of(case):
+    """The name by which pytest runs it again: file, classes, test."""
+    file, name = case.get("file"), case.get("name")
+    if not file:
+        return name
+    classes = case.get("classname", "").removeprefix(file.removesuffix(".py").replace("/", "."))
+    return "::".join([file, *classes.split(".")[1:], name])
+
+
 class Scenarios:
     """A pytest run from its JUnit file: the number of passed tests, and the messages of each failed one by its node id."""
 
@@ -52,7 +61,7 @@ class Scenarios:
         for suite in xml.parse(report).getroot().iter("testsuite"):
             for case in suite.iter("testcase"):
                 faults = [*case.findall("failure"), *case.findall("error")]
-                name = f"{case.get('file')}::{case.get('name')}" if case.get("file") else case.get("name")
+                name = node_of(case)
                 if faults:
                     self.failures[name] = [line for fault in faults for line in end_of(fault.text or fault.get("message", ""))]
                 elif case.find("skipped") is None:

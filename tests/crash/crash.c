@@ -8,6 +8,7 @@
 #include "tests/crash/round.h"
 
 #include "tests/crash/disk.h"
+#include "tests/unit/patience.h"
 #include "tests/unit/support.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ static struct order take_options(int argc, char **argv)
 		seeded |= option == 's';
 	}
 	if (!seeded) order.seed = chance_begin();
+	order.seconds = (unsigned)patience_ms((int)order.seconds);
 	if (order.only != UINT64_MAX) order.jobs = 1;
 	if (order.jobs < 1 || order.jobs > JOBS_MAX || order.states < 1) exit(TROUBLE);
 	return order;
@@ -131,7 +133,8 @@ static bool job_wait(const struct order *order, pid_t pid, struct job *job)
 	return false;
 }
 
-static void print_counts(const struct order *order, const struct job *jobs, double seconds)
+/* Prints what was tested. False: so little was done in the time that it says nothing. */
+static bool print_counts(const struct order *order, const struct job *jobs, double seconds)
 {
 	struct state_counts sum = {.states = 0};
 	for (unsigned i = 0; i < order->jobs; i++) {
@@ -150,6 +153,11 @@ static void print_counts(const struct order *order, const struct job *jobs, doub
 	       (unsigned long long)sum.second, (unsigned long long)sum.believed,
 	       (unsigned long long)sum.journal, (unsigned long long)sum.snapshot,
 	       (unsigned long long)sum.cut);
+	bool is_part = order->is_control || order->trace || order->only != UINT64_MAX;
+	if (is_part || sum.states >= order->states / 4) return true;
+	printf("too few: %llu states were to be tested; give more --seconds\n",
+	       (unsigned long long)order->states);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -172,8 +180,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < order.jobs; i++)
 		good &= job_wait(&order, pids[i], &jobs[i]);
 	clock_gettime(CLOCK_MONOTONIC, &ended);
-	print_counts(&order, jobs,
-	             (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
+	good &= print_counts(&order, jobs,
+	                     (double)(ended.tv_sec - begun.tv_sec) +
+	                         (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
 	if (good || order.is_control) {
 		directory_clear(dir);
 		rmdir(dir);

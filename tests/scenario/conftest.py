@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from certificates import Authority  # noqa: E402
 from deliveries import options  # noqa: E402
 from drive import LOOPBACK  # noqa: E402
-from harness import ROOT, Service, serve_to_the_end  # noqa: E402
+from harness import ROOT, Service, build_directory, serve_to_the_end  # noqa: E402
 from images import Gallery  # noqa: E402
 from names import Names  # noqa: E402
 from origins import Origin  # noqa: E402
@@ -33,6 +33,16 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "drawn(n): with STAMPEDE_DRAWN=1 one of n cases runs, drawn by STAMPEDE_SEED")
     config.addinivalue_line("markers", "alone: about a bound of milliseconds or seconds that no slow machine stretches")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
+    is_prepared = "STAMPEDE_COMMANDS" in os.environ or "STAMPEDE_PROGRAM" in os.environ  # by ops/test, or for a control
+    if not (is_prepared or hasattr(config, "workerinput") or config.option.collectonly):
+        build_program()
+
+
+def build_program():
+    """An edited file would otherwise be tested as it was at the last build."""
+    done = subprocess.run(["ninja", "-C", build_directory()], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.exit(f"{done.stdout[-3000:]}{done.stderr}", returncode=1)
 
 
 # The files that take longest run first, longest first, so that no worker still runs one at the end.
@@ -44,16 +54,6 @@ LONGEST = [f"test_{name}.py" for name in (
 
 def turn_of(item):
     return LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST)
-
-
-def pytest_ignore_collect(collection_path, config):
-    """Files without a test that `-m` selects are not even read: each worker would read all of them."""
-    wanted = config.option.markexpr
-    if collection_path.suffix != ".py" or wanted not in ("plain", "not plain"):
-        return None
-    text = collection_path.read_text()
-    is_without = "pytest.mark.plain" not in text if wanted == "plain" else "\npytestmark = pytest.mark.plain" in text
-    return is_without or None
 
 
 def not_drawn(items):

@@ -222,6 +222,25 @@ def test_a_log_file_that_cannot_be_opened_is_refused(new_service):
     assert "a pipe that no process reads" in refused(service, pipe)
 
 
+def test_a_reader_that_has_stopped_is_reported(new_service):
+    """A pipe that is open but not read: no request waits, and once lines are dropped the log says so."""
+    service = new_service(start=False, shards=1)
+    os.mkfifo(pipe := service.home / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    service.expect_log("event=access_log_stalled ")
+    service.start(command=[*service.command(), "--access-log", pipe])
+    shop = Shop(service)
+
+    def is_reported():
+        for _ in range(500):
+            assert shop.client.get("/v1/trigger-rules", headers={"X-Request-Id": "x" * 128}).status == 200
+        return any("event=access_log_stalled " in line and "stopped reading" in line for line in service.log_lines())
+
+    wait_for(is_reported, 30, "the stalled access log to be logged")
+    shop.close()
+    os.close(reader)
+
+
 def test_a_refused_start_leaves_no_file(new_service):
     service = new_service(start=False)
     service.expect_log("level=fatal")

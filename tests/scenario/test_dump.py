@@ -18,7 +18,7 @@ from shop import Shop, new_id
 from test_verify import SEGMENT_1, SEGMENT_2, flip, records_in, tree
 
 TABLES = re.findall(r'^T\(\d+, \w+, "(\w+)"', (ROOT / "store/tables.def").read_text(), re.M)
-URL = "https://hooks.example.com/in"
+URL, QUERY = "https://hooks.example.com/in", "?token=receivers-put-secrets-here"
 NOT_FILLED = {"pass_pictures", "long_text", "issuing", "template_images", "image", "image_shape", "image_url", "image_use", "shape_due", "cleanup", "delivery", "delivery_end",
               "rule_fired", "expiry", "wallet_credential", "registration", "registration_device", "wallet_due", "wallet_message", "wallet_class", "wallet_google"}
 
@@ -37,8 +37,8 @@ class Left:
             self.secrets.append(made["download_url"].rsplit("/", 1)[1])
             self.shop.add(pass_id, 7)
         self.fill()
-        hook = try_subscribe(self.shop, URL, headers={"Idempotency-Key": "kept-one"})
-        self.secrets.append(hook.json["secret"])
+        hook = try_subscribe(self.shop, URL + QUERY, headers={"Idempotency-Key": "kept-one"})
+        self.secrets += [hook.json["secret"], QUERY]
         self.shop.close()
         self.service.stop() if way == "stopped" else self.service.kill_everything()
         key = (self.service.data / "master.key").read_bytes()
@@ -141,7 +141,8 @@ def test_rows_are_decoded(whole):
     [hot] = whole.lines("table", "dump", whole.place, "hot")
     assert [one["balance"] for one in hot["value"]["passes"]] == [17, 7, 7, 7, 7]
     [hook] = whole.lines("table", "dump", whole.place, "subscription")
-    assert hook["value"]["url"] == URL and hook["value"]["secret"] == {"hidden_bytes": 60}
+    assert hook["value"]["url"] == URL and hook["value"]["query"] == {"hidden_bytes": len(QUERY)}
+    assert hook["value"]["secret"] == {"hidden_bytes": 60}
     [kept] = [row for row in whole.lines("table", "dump", whole.place, "idempotency") if row["value"]["what"] != "pass"]
     assert kept["value"]["what"] == "subscription_and_secret" and set(kept["value"]["detail"]) == {"hidden_bytes"}
     keys = whole.lines("table", "dump", whole.place, "key")

@@ -242,6 +242,15 @@ def test_a_child_that_keeps_dying(new_service):
         shop.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
+def test_one_signal_ends_a_shard(new_service, number):
+    """The shard has a handler for faults of its tables; a signal that somebody sends acts at once all the same."""
+    service = new_service(shards=1)
+    service.expect_log("level=warn .*event=died ")
+    old = service.signal("shard", 0, number)
+    service.await_successor("shard", 0, old)
+
+
 def test_children_end_with_a_killed_supervisor_and_a_new_one_starts(new_service):
     service = new_service()
     shop = Shop(service, ("balance",))
