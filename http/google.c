@@ -4,7 +4,7 @@
 
 #include "http/answer.h"
 #include "http/page_answer.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 
 static const struct span nothing = {NULL, 0};
 

@@ -11,7 +11,7 @@
 #include "http/phone_parts.h"
 #include "http/wallet.h"
 #include "http/wallet_site.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/phone.h"
 
 static const struct span nothing = {NULL, 0};
 

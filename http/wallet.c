@@ -6,6 +6,7 @@
 #include "http/answer.h"
 #include "http/kits.h"
 #include "http/page_answer.h"
+#include "schemas/api/phone.h"
 #include "schemas/api/wallet.h"
 #include "schemas/wallet/package_reply.h"
 

@@ -7,7 +7,7 @@
 #include "actors/timer/google/root_keys.h"
 #include "actors/timer/google/work.h"
 #include "actors/timer/poll.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/google_job.h"
 #include "schemas/wallet/sealing.h"

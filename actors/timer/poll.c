@@ -2,7 +2,8 @@
 #include "actors/timer/poll.h"
 
 #include "schemas/api/delivery.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
+#include "schemas/api/push.h"
 #include "schemas/limits.h"
 
 #include <stddef.h>

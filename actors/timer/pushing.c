@@ -9,7 +9,7 @@
 
 #include "actors/timer/poll.h"
 #include "actors/timer/reports.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "schemas/limits.h"
 #include "schemas/wallet/push_answer.h"
 #include "schemas/wallet/sealing.h"

@@ -1,6 +1,5 @@
 /* wallet resume. A credential of the operator's rests in each shard by itself, so that every shard is to end it. */
 #include "ops/cli/taken.h"
-#include "schemas/api/wallet.h"
 
 struct resumed {
 	struct cli *cli;

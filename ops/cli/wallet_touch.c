@@ -1,6 +1,6 @@
 /* wallet touch. The shard notes the change first, and a reader then counts the passes that it concerns. */
 #include "ops/cli/taken.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 
 enum outcome wallet_touch(struct cli *cli)
 {

@@ -3,7 +3,7 @@
 #pragma once
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/held.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "schemas/states.h"
 #include "schemas/wallet/push.h"
 #include "store/keys.h"

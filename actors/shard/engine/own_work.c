@@ -7,7 +7,8 @@
 #include "actors/shard/wallet/held.h"
 #include "actors/shard/wallet/message.h"
 #include "actors/shard/wallet/touch.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
+#include "schemas/api/push.h"
 
 /* Work that could not be done comes up again after AGAIN_S. */
 enum { AGAIN_S = 60 };

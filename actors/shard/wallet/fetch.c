@@ -2,7 +2,7 @@
  * is void. */
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/phone.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/phone.h"
 #include "schemas/wallet/package_reply.h"
 
 /* Errors: ERR_UNAUTHENTICATED: the phone may not have it. */

@@ -8,7 +8,7 @@
 
 #include "actors/shard/account/account.h"
 #include "actors/shard/wallet/wallet.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "store/meta.h"
 #include "store/wallet_due.h"
 

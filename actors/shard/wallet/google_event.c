@@ -3,7 +3,7 @@
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/bytes.h"
 #include "schemas/hmac.h"
 #include "schemas/wallet/google_callback.h"

@@ -5,7 +5,7 @@
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/work.h"
 #include "actors/rt/log.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/wallet/google_job.h"
 #include "store/meta.h"
 #include "store/notification.h"

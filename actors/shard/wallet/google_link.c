@@ -4,7 +4,7 @@
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/draft.h"
 #include "actors/shard/wallet/google.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/wallet/jwt.h"
 #include "schemas/wallet/package_reply.h"
 #include "schemas/wallet/sealing.h"

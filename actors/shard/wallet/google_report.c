@@ -4,7 +4,7 @@
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/settle.h"
 #include "actors/shard/wallet/work.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/wallet/google_job.h"
 #include "store/wallet_class.h"
 

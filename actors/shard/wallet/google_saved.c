@@ -2,7 +2,7 @@
  * an offered pass is updated (WALLET_GOOGLE_SAVED), since a callback may be lost. */
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "store/wallet_message.h"
 
 /* A message that came before the pass was saved is not sent later. */

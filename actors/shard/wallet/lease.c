@@ -6,7 +6,7 @@
 #include "actors/shard/wallet/left.h"
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/work.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "schemas/wallet/push.h"
 #include "store/hot.h"
 #include "store/registration.h"

@@ -6,7 +6,7 @@
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/wallet.h"
 #include "actors/shard/wallet/work.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "store/registration.h"
 
 enum { DAY_S = 86400, SOON_S = WORK_LEASE_S };

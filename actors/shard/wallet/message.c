@@ -4,7 +4,7 @@
 
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/wallet/wallet.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "store/audience.h"
 #include "store/notification.h"
 #include "store/wallet_due.h"

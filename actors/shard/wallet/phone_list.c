@@ -2,7 +2,7 @@
  * serial numbers of these. */
 #include "actors/shard/wallet/phone.h"
 
-#include "schemas/api/wallet.h"
+#include "schemas/api/phone.h"
 #include "schemas/bytes.h"
 #include "schemas/wallet/tag.h"
 

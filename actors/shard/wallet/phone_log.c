@@ -2,7 +2,7 @@
 #include "actors/shard/wallet/phone_log.h"
 
 #include "actors/shard/list/list_out.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/phone.h"
 #include "schemas/date.h"
 
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 #include "actors/shard/wallet/phone.h"
 #include "actors/shard/wallet/held.h"
 
-#include "schemas/api/wallet.h"
+#include "schemas/api/phone.h"
+#include "schemas/api/push.h"
 #include "store/cleanup.h"
 #include "store/image_shape.h"
 #include "store/ledger.h"

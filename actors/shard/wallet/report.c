@@ -4,7 +4,7 @@
 #include "actors/shard/wallet/probe.h"
 #include "actors/shard/wallet/settle.h"
 #include "actors/shard/wallet/work.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "schemas/wallet/push.h"
 
 _Static_assert(

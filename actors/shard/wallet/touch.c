@@ -6,7 +6,7 @@
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/wallet/changed.h"
 #include "actors/shard/wallet/wallet.h"
-#include "schemas/api/wallet.h"
+#include "schemas/api/push.h"
 #include "schemas/states.h"
 #include "schemas/wallet/kind.h"
 #include "store/hot.h"

@@ -1,7 +1,7 @@
 /* Fetching and handing over. What a shard refuses is offered again a while later. */
 #include "actors/timer/google/root_keys.h"
 
-#include "schemas/api/wallet.h"
+#include "schemas/api/google.h"
 #include "schemas/limits.h"
 
 #include <stddef.h>
