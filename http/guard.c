@@ -148,6 +148,7 @@ static enum err take_request_line(struct head *head, struct span line)
 	struct span method = space ? span_of(line.at, (size_t)(space - line.at)) : line;
 	if (method.size > METHOD_BYTES_MAX || !is_token(method))
 		return refuse_beyond(head, CAUSE_LINE_METHOD, METHOD_BYTES_MAX);
+	if (span_is(method, "PROXY")) return refuse(head, CAUSE_LINE_PROXY, nothing);
 	struct span    rest = span_of(space + 1, line.size - method.size - 1);
 	const uint8_t *end = rest.size ? memchr(rest.at, ' ', rest.size) : NULL;
 	if (!end) return refuse(head, CAUSE_LINE_FORM, nothing);

@@ -177,6 +177,16 @@ static enum err make_run(const char *dir, int dir_fd)
 	return ERR_IO;
 }
 
+/* Root may serve any directory. */
+static void look_at_owner(const char *dir, const struct stat *identity)
+{
+	if (identity->st_uid == geteuid()) return;
+	log_warn("data_directory_of_other",
+	         "data=\"%s\" owner=%u user=%u reason=\"files made from now on belong to this process's "
+	         "user: its owner may be unable to serve it afterwards\"",
+	         dir, identity->st_uid, geteuid());
+}
+
 enum err datadir_setup_open(const char *dir, struct datadir_setup *home)
 {
 	struct stat identity;
@@ -197,7 +207,7 @@ enum err datadir_setup_open(const char *dir, struct datadir_setup *home)
 	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, home)) ||
 	    (err = make_run(dir, dir_fd)))
 		goto out;
-	err = open_identity(dir, &home->datadir);
+	if (!(err = open_identity(dir, &home->datadir))) look_at_owner(dir, &identity);
 out:
 	if (err) undo(home, dir, dir_fd);
 	if (dir_fd >= 0) close(dir_fd);

@@ -117,6 +117,8 @@ static enum attempt_detail detail_of(const struct attempt *attempt, enum attempt
 	case ATTEMPT_TIMEOUT: return detail_of_timeout(attempt);
 	case ATTEMPT_TLS: return detail_of_tls(attempt, code);
 	case ATTEMPT_RESET: return detail_of_reset(attempt, code);
+	/* An address had accepted, and libcurl found the connection ended when it began. */
+	case ATTEMPT_CONNECT: return attempt->detail ? attempt->detail : DETAIL_CONNECT_RESET;
 	case ATTEMPT_PROTOCOL:
 		return attempt->head_bytes > EGRESS_HEAD_BYTES_MAX || has_long_header(attempt, code)
 		           ? DETAIL_RESPONSE_HEAD

@@ -1,7 +1,7 @@
 /* adopt: makes the master.key in an offline directory the directory's own, if the right one is lost. Only the identity is
  * rewritten; what another key has encrypted stays unreadable. */
 #include "actors/rt/datadir.h"
-#include "ops/cli/cli.h"
+#include "ops/cli/target.h"
 #include "schemas/lines.h"
 
 #include <errno.h>
@@ -86,7 +86,8 @@ enum outcome adopt_alone(struct cli *cli)
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if ((err = datadir_look(cli->data, &datadir))) return refuse_identity(cli, err);
-	if ((outcome = take_locks(cli, &datadir, &lock_fd)) == DONE &&
+	if ((outcome = target_check_owner(cli, datadir.fd, "identity", cli->data)) == DONE &&
+	    (outcome = take_locks(cli, &datadir, &lock_fd)) == DONE &&
 	    (outcome = read_again(cli, &datadir)) == DONE)
 		outcome = take_key(cli, &datadir);
 	if (lock_fd >= 0) close(lock_fd);

@@ -6,11 +6,13 @@
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
 #include "ops/cli/maintenance.h"
+#include "ops/cli/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,35 @@ static enum outcome make_absolute(struct backing *self, const char *to)
 	return DONE;
 }
 
+/* Keeps other backups out of the directory until it is closed. One that failed meanwhile has perhaps removed it. A file system
+ * without such locks is used without. */
+static enum outcome lock_target(struct backing *self)
+{
+	struct stat named, opened;
+	char        message[256];
+	bool        is_free = !flock(self->to_fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+
+	if (is_free && !stat(self->to, &named) && !fstat(self->to_fd, &opened) &&
+	    named.st_dev == opened.st_dev && named.st_ino == opened.st_ino)
+		return DONE;
+	snprintf(message, sizeof message, "Another backup is being written to the directory `%.150s`.",
+	         self->to);
+	return cli_fail(self->cli, ERR_LOCKED, message);
+}
+
+static enum outcome check_empty(struct backing *self)
+{
+	char        message[256];
+	bool        is_begun;
+	const char *what = "is not empty: a backup wants a new or an empty one";
+
+	if (datadir_is_empty(self->to_fd, ".")) return DONE;
+	is_begun = !faccessat(self->to_fd, "shards", F_OK, 0) && faccessat(self->to_fd, "manifest", F_OK, 0);
+	if (is_begun) what = "holds a backup that did not come to its end: remove it, or choose another one";
+	snprintf(message, sizeof message, "The directory `%.150s` %s.", self->to, what);
+	return cli_fail(self->cli, ERR_EXISTS, message);
+}
+
 static enum outcome open_target(struct backing *self, const char *to)
 {
 	enum outcome outcome = make_absolute(self, to);
@@ -52,13 +83,15 @@ static enum outcome open_target(struct backing *self, const char *to)
 	if (!self->made && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", self->to);
 	self->to_fd = open(self->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->to_fd < 0) return cli_fail_at(self->cli, "Cannot open", self->to);
-	if (self->made || datadir_is_empty(self->to_fd, ".")) return DONE;
-	close(self->to_fd); /* not made here: left unchanged */
+	if ((outcome = lock_target(self)) == DONE) {
+		if ((outcome = check_empty(self)) == DONE &&
+		    (outcome = target_check_place(self->cli, self->to_fd, self->to)) == DONE)
+			return DONE;
+		if (self->made) (void)rmdir(self->to);
+	}
+	close(self->to_fd);
 	self->to_fd = -1;
-	char message[256];
-	snprintf(message, sizeof message,
-	         "The directory `%.150s` is not empty: a backup wants a new or an empty one.", self->to);
-	return cli_fail(self->cli, ERR_EXISTS, message);
+	return outcome;
 }
 
 static enum outcome make_directories(struct backing *self)

@@ -417,6 +417,15 @@ static enum outcome run_message(const struct verb *verb, struct cli *cli)
 	return outcome;
 }
 
+static enum outcome refuse_nameless(struct cli *cli)
+{
+	const struct reason reason = {.cause = CAUSE_DATA_NAMELESS};
+	char                text[REASON_TEXT];
+
+	reason_text(&reason, text);
+	return cli_fail(cli, cause_err(reason.cause), text);
+}
+
 static enum outcome run(const struct verb *verb, int argc, char **argv)
 {
 	struct cli   cli = {.args = {.count = argc, .words = argv}};
@@ -429,7 +438,9 @@ static enum outcome run(const struct verb *verb, int argc, char **argv)
 	if (cli.args.wrong) snprintf(why, sizeof why, "--data wants a value");
 	if (!cli.data) cli.data = getenv("STAMPEDE_DATA");
 	if (!*why && usage_check(&usage, argc, argv, why) && (cli.data || verb->of_program))
-		outcome = verb->run ? verb->run(&cli) : run_message(verb, &cli);
+		outcome = cli.data && !*cli.data && !verb->of_program ? refuse_nameless(&cli)
+		          : verb->run                                 ? verb->run(&cli)
+		                                                      : run_message(verb, &cli);
 	if (outcome == DONE) outcome = print_result(&cli);
 	if (outcome == FAILED) print_failure(&cli);
 	if (outcome == MISUSED) print_misuse(verb, &cli, why);

@@ -76,6 +76,8 @@ static enum cause look_inside(const char *dir, struct reason *reason, char why[V
 	else if (!err && faccessat(datadir.run_fd, "supervisor", F_OK, 0) && errno == ENOENT &&
 	         datadir_is_locked(datadir.fd, "lock"))
 		cause = CAUSE_SOCKET_REMOVED;
+	else if (!err && datadir_is_locked(datadir.fd, "lock"))
+		cause = CAUSE_DATA_BUSY;
 	datadir_close(&datadir);
 	if (err == ERR_NOT_FOUND) return CAUSE_DATA_RUNLESS;
 	if (err != ERR_IO) return cause;

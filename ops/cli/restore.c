@@ -6,6 +6,7 @@
 #include "actors/rt/datadir.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/offline.h"
+#include "ops/cli/target.h"
 #include "schemas/backup.h"
 #include "schemas/lines.h"
 
@@ -192,6 +193,7 @@ static enum outcome look_at_target(struct restoring *self)
 	if (look_for_contents(fd, found) && !faccessat(fd, "lock", F_OK, 0))
 		outcome = lock_target(self, fd, &lock_fd);
 	if (outcome == DONE) outcome = judge_contents(self, fd);
+	if (outcome == DONE) outcome = target_check_owner(self->cli, fd, NULL, self->cli->data);
 	if (lock_fd >= 0) close(lock_fd);
 	close(fd);
 	return outcome;
@@ -202,10 +204,14 @@ static enum outcome take_target(struct restoring *self)
 	const char  *data = self->cli->data;
 	enum outcome outcome;
 
-	if (mkdir(data, 0700) && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", data);
+	bool made = !mkdir(data, 0700);
+	if (!made && errno != EEXIST) return cli_fail_at(self->cli, "Cannot make", data);
 	self->dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->dir_fd < 0) return cli_fail_at(self->cli, "Cannot open", data);
-	outcome = lock_target(self, self->dir_fd, &self->lock_fd);
+	if ((outcome = target_check_place(self->cli, self->dir_fd, data)) == DONE)
+		outcome = lock_target(self, self->dir_fd, &self->lock_fd);
+	else if (made)
+		(void)rmdir(data);
 	return outcome == DONE ? judge_contents(self, self->dir_fd) : outcome;
 }
 
@@ -273,7 +279,8 @@ enum outcome restore_alone(struct cli *cli)
 	const char       *from = args_option(&cli->args, "--from");
 	enum outcome      outcome;
 
-	if (!args_end(&cli->args) || !from) return MISUSED;
+	if (from && !*from) snprintf(cli->args.why, sizeof cli->args.why, "--from is empty");
+	if (!args_end(&cli->args) || !from || !*from) return MISUSED;
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;
 	self->from = from;
