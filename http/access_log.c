@@ -29,7 +29,7 @@ struct access_log {
 	char     *path; /* -: stderr */
 	int       fd;   /* -1: not open */
 	bool      by_line, is_stalled;
-	uint64_t  reported; /* `dropped` when it stalled last */
+	uint64_t  reported; /* `dropped` when the last buffer had been written */
 };
 
 static uint64_t lines_in(const uint8_t *at, size_t size)
@@ -93,7 +93,6 @@ static void log_stalled(struct access_log *log, int error)
 {
 	if (log->is_stalled || (error == EAGAIN && access_log_dropped(log) == log->reported)) return;
 	log->is_stalled = true;
-	log->reported = access_log_dropped(log);
 	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path, log_file_error(error));
 }
 
@@ -134,7 +133,6 @@ static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
 		                             : -1;
 		if (put > 0) {
 			at += (size_t)put;
-			log->is_stalled = false;
 		} else if (errno != EINTR) {
 			log_stalled(log, errno);
 			size_t gone = plan_loss(log, bytes + at, size - at, between_lines);
@@ -142,6 +140,10 @@ static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
 			at += gone;
 		}
 	}
+	/* Over only if nothing was dropped meanwhile: a reader that is too slow is reported once. */
+	uint64_t dropped = access_log_dropped(log);
+	if (dropped == log->reported) log->is_stalled = false;
+	log->reported = dropped;
 }
 
 static void *writer_main(void *argument)

@@ -33,6 +33,6 @@ bool log_file_check(const char *path)
 
 const char *log_file_error(int error)
 {
-	if (error == EAGAIN) return "a pipe whose reader has stopped reading";
+	if (error == EAGAIN) return "a pipe whose reader is too slow, or has stopped reading";
 	return error == ENXIO ? "a pipe that no process reads" : strerror(error);
 }

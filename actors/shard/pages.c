@@ -1,5 +1,5 @@
 /* Ends a process whose tables are damaged; the next one rebuilds them. The earlier handler of the signal (the kernel, a
- * sanitizer) then acts, because the instruction is repeated. LMDB's own assertions abort; a page with size 0 causes a division
+ * sanitizer) then acts, because the instruction is repeated or the signal is raised again. LMDB's own assertions abort; a page with size 0 causes a division
  * by zero. */
 #include "actors/shard/pages.h"
 

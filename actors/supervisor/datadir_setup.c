@@ -177,10 +177,10 @@ static enum err make_run(const char *dir, int dir_fd)
 	return ERR_IO;
 }
 
-/* Root may serve any directory. */
+/* Root may serve any directory, and another user one that lets it write. */
 static void look_at_owner(const char *dir, const struct stat *identity)
 {
-	if (identity->st_uid == geteuid()) return;
+	if (identity->st_uid == geteuid() || identity->st_uid == 0) return;
 	log_warn("data_directory_of_other",
 	         "data=\"%s\" owner=%u user=%u reason=\"files made from now on belong to this process's "
 	         "user: its owner may be unable to serve it afterwards\"",

@@ -69,6 +69,14 @@ static int status_of(const char *line, size_t size)
 	return status;
 }
 
+/* 101 is final too: what follows is another protocol, which nobody asked for. */
+static bool is_final(int status)
+{
+	enum { SWITCHING_PROTOCOLS = 101 };
+
+	return status >= 200 || status == SWITCHING_PROTOCOLS;
+}
+
 /* One line of a head, also of provisional responses; later one of a trailer. */
 static size_t on_head(char *line, size_t one, size_t size, void *user)
 {
@@ -80,7 +88,7 @@ static size_t on_head(char *line, size_t one, size_t size, void *user)
 	if (attempt->has_head) return size;
 	if (size > 5 && !memcmp(line, "HTTP/", 5)) {
 		attempt->status = status_of(line, size);
-	} else if ((line[0] == '\r' || line[0] == '\n') && attempt->status >= 200) {
+	} else if ((line[0] == '\r' || line[0] == '\n') && is_final(attempt->status)) {
 		decide(attempt);
 	}
 	return size;

@@ -158,6 +158,7 @@ static void win(struct runner *runner)
 
 	epoll_ctl(attempt->egress->epoll_fd, EPOLL_CTL_DEL, runner->fd, NULL);
 	attempt->fd = runner->fd;
+	attempt->detail = DETAIL_NONE; /* of addresses that lost */
 	runner->fd = -1;
 	runner->race->open--;
 	attempt->egress->runner_count--;

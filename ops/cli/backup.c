@@ -51,25 +51,40 @@ static enum outcome lock_target(struct backing *self)
 {
 	struct stat named, opened;
 	char        message[256];
-	bool        is_free = !flock(self->to_fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+	bool is_served = !faccessat(self->to_fd, "identity", F_OK, 0); /* a service locks it likewise */
+	bool is_free = !flock(self->to_fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
 
 	if (is_free && !stat(self->to, &named) && !fstat(self->to_fd, &opened) &&
 	    named.st_dev == opened.st_dev && named.st_ino == opened.st_ino)
 		return DONE;
-	snprintf(message, sizeof message, "Another backup is being written to the directory `%.150s`.",
-	         self->to);
+	snprintf(
+	    message, sizeof message,
+	    is_served
+	        ? "The directory `%.150s` is a data directory in use: a backup wants a new or an empty one."
+	        : "Another backup is being written to the directory `%.150s`.",
+	    self->to);
 	return cli_fail(self->cli, ERR_LOCKED, message);
+}
+
+/* Has it a backup's directories alone? The manifest is written last; `run` is one of a data directory. */
+static bool is_begun(const struct backing *self)
+{
+	static const char *const others[] = {"manifest", "run", "identity", DATADIR_RESTORING};
+	bool                     found = !faccessat(self->to_fd, "shards", F_OK, 0);
+
+	for (size_t i = 0; found && i < sizeof others / sizeof *others; i++)
+		found = faccessat(self->to_fd, others[i], F_OK, 0) != 0;
+	return found;
 }
 
 static enum outcome check_empty(struct backing *self)
 {
 	char        message[256];
-	bool        is_begun;
 	const char *what = "is not empty: a backup wants a new or an empty one";
 
 	if (datadir_is_empty(self->to_fd, ".")) return DONE;
-	is_begun = !faccessat(self->to_fd, "shards", F_OK, 0) && faccessat(self->to_fd, "manifest", F_OK, 0);
-	if (is_begun) what = "holds a backup that did not come to its end: remove it, or choose another one";
+	if (is_begun(self))
+		what = "holds a backup that did not come to its end: remove it, or choose another one";
 	snprintf(message, sizeof message, "The directory `%.150s` %s.", self->to, what);
 	return cli_fail(self->cli, ERR_EXISTS, message);
 }
@@ -135,7 +150,7 @@ static enum outcome write_rest(struct backing *self)
 
 	backup_write(&self->backup, &text);
 	if (!err && text.failed) err = ERR_NO_MEMORY;
-	if (!err && self->made) err = datadir_sync(self->to_fd, "..");
+	if (!err) err = datadir_sync(self->to_fd, ".."); /* another command may have made it just now */
 	if (!err) err = datadir_write(self->to_fd, "manifest", buffer_span(&text));
 	buffer_free(&text);
 	if (err == ERR_NO_MEMORY) return cli_fail(self->cli, err, NULL);

@@ -69,7 +69,7 @@ enum outcome cli_call_packed(struct cli *cli, struct call_spec request, struct b
 /* Writes JSON, or lines with it, so that no character in it acts on a terminal. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err cli_write(FILE *to, struct span text);
 #define CLI_NOT_WRITTEN \
-	"The answer cannot be written to standard output. A command that changes something has done so."
+	"The answer cannot be written to standard output. If the command changes something, that is done."
 /* Prints what `out` holds, and empties it. FAILED: with a sentence that says why. */
 must_check enum outcome cli_print(struct cli *cli);
 

@@ -129,7 +129,7 @@ def scenarios(run, directory, marks, workers, name=None):
     core."""
     report = run.results / f"{name or directory}.xml"
     report.unlink(missing_ok=True)
-    env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
+    env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"), "STAMPEDE_BUILT": "1",
            "STAMPEDE_KILLS": kills(run, directory), "STAMPEDE_SLOW" if run.everything else "STAMPEDE_DRAWN": "1"}
     # Compiles the tests' files once, and leaves those without such tests to none of the workers.
     status, listed = run.command(*PYTEST, "--collect-only", "-qq", "-m", marks, "tests/scenario", env=env, quiet=True)

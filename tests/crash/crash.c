@@ -63,7 +63,6 @@ static struct order take_options(int argc, char **argv)
 	    {"control", no_argument, NULL, 'c'},       {NULL, 0, NULL, 0}};
 	struct order order = {.states = STATES_DEFAULT,
 	                      .only = UINT64_MAX,
-	                      .seconds = SECONDS_DEFAULT,
 	                      .jobs = JOBS_DEFAULT,
 	                      .dir = access("/dev/shm", W_OK) ? "." : "/dev/shm"};
 	const char  *below = getenv("STAMPEDE_CRASH_DIR");
@@ -75,7 +74,10 @@ static struct order take_options(int argc, char **argv)
 		seeded |= option == 's';
 	}
 	if (!seeded) order.seed = chance_begin();
-	order.seconds = (unsigned)patience_ms((int)order.seconds);
+	if (!order.seconds) {
+		order.seconds = (unsigned)patience_ms(SECONDS_DEFAULT);
+		order.wants_all = order.only == UINT64_MAX && !order.trace && !order.is_control;
+	}
 	if (order.only != UINT64_MAX) order.jobs = 1;
 	if (order.jobs < 1 || order.jobs > JOBS_MAX || order.states < 1) exit(TROUBLE);
 	return order;
@@ -133,8 +135,8 @@ static bool job_wait(const struct order *order, pid_t pid, struct job *job)
 	return false;
 }
 
-/* Prints what was tested. False: so little was done in the time that it says nothing. */
-static bool print_counts(const struct order *order, const struct job *jobs, double seconds)
+/* Returns how many states were tested. */
+static uint64_t print_counts(const struct order *order, const struct job *jobs, double seconds)
 {
 	struct state_counts sum = {.states = 0};
 	for (unsigned i = 0; i < order->jobs; i++) {
@@ -153,11 +155,7 @@ static bool print_counts(const struct order *order, const struct job *jobs, doub
 	       (unsigned long long)sum.second, (unsigned long long)sum.believed,
 	       (unsigned long long)sum.journal, (unsigned long long)sum.snapshot,
 	       (unsigned long long)sum.cut);
-	bool is_part = order->is_control || order->trace || order->only != UINT64_MAX;
-	if (is_part || sum.states >= order->states / 4) return true;
-	printf("too few: %llu states were to be tested; give more --seconds\n",
-	       (unsigned long long)order->states);
-	return false;
+	return sum.states;
 }
 
 int main(int argc, char **argv)
@@ -180,12 +178,15 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < order.jobs; i++)
 		good &= job_wait(&order, pids[i], &jobs[i]);
 	clock_gettime(CLOCK_MONOTONIC, &ended);
-	good &= print_counts(&order, jobs,
-	                     (double)(ended.tv_sec - begun.tv_sec) +
-	                         (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
+	uint64_t states = print_counts(&order, jobs,
+	                               (double)(ended.tv_sec - begun.tv_sec) +
+	                                   (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
 	if (good || order.is_control) {
 		directory_clear(dir);
 		rmdir(dir);
 	}
-	return order.is_control ? good : !good;
+	if (order.is_control || !good) return order.is_control ? good : 1;
+	if (!order.wants_all || states >= order.states / 4) return 0;
+	printf("too few: %llu states were to be tested\n", (unsigned long long)order.states);
+	return 1;
 }

@@ -10,6 +10,7 @@ struct order {
 	uint64_t    states;     /* how many in all */
 	uint64_t    only;       /* only this one; UINT64_MAX: all */
 	unsigned    seconds;    /* time limit */
+	bool        wants_all;  /* a run of the defaults: too few states fail it */
 	unsigned    jobs;       /* processes */
 	const char *trace;      /* states of this trace, without work of our own; or NULL */
 	bool        is_service; /* it was recorded from a service, in the host's true boot */

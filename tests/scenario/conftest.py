@@ -1,6 +1,7 @@
 """Fixtures. `service` is shared by all tests that only use it. A test that kills or configures processes makes its own
 with `new_service`. After every test the log is checked: a line above `info` that was not announced fails the test.
 """
+import fcntl
 import json
 import os
 import random
@@ -33,16 +34,21 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "drawn(n): with STAMPEDE_DRAWN=1 one of n cases runs, drawn by STAMPEDE_SEED")
     config.addinivalue_line("markers", "alone: about a bound of milliseconds or seconds that no slow machine stretches")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
-    is_prepared = "STAMPEDE_COMMANDS" in os.environ or "STAMPEDE_PROGRAM" in os.environ  # by ops/test, or for a control
+    is_prepared = "STAMPEDE_BUILT" in os.environ or "STAMPEDE_PROGRAM" in os.environ  # by ops/test, or for a control
     if not (is_prepared or hasattr(config, "workerinput") or config.option.collectonly):
         build_program()
 
 
 def build_program():
-    """An edited file would otherwise be tested as it was at the last build."""
-    done = subprocess.run(["ninja", "-C", build_directory()], capture_output=True, text=True, check=False)
+    """An edited file would otherwise be tested as it was at the last build. Runs beside each other build one after the other."""
+    build = build_directory()
+    if not (build / "build.ninja").exists():
+        pytest.exit(f"{build} is no build directory: meson setup {build}", returncode=1)
+    with open(build / "build.ninja", encoding="utf-8") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(["ninja", "--quiet", "-C", build], stdout=sys.stderr, check=False)
     if done.returncode:
-        pytest.exit(f"{done.stdout[-3000:]}{done.stderr}", returncode=1)
+        pytest.exit("the program cannot be built", returncode=1)
 
 
 # The files that take longest run first, longest first, so that no worker still runs one at the end.

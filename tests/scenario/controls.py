@@ -9,7 +9,7 @@
 
 Each is a separate program in the build directory; meson.build lists the files that differ. The durability scenario runs
 until the first violation, with a limit on the kills. The exit status is 0 only when every fault was detected: a
-scenario that cannot detect them proves nothing.
+scenario that cannot detect them proves nothing. A control whose tests are skipped on this machine is reported as not run.
 """
 import argparse
 import os

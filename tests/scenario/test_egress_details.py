@@ -135,6 +135,18 @@ def test_an_endpoint_that_resets_at_once(trusting, raw):
     assert set(got.values()) <= {("connect", "connect: connection reset"), ("tls", "TLS: connection reset or closed in the handshake")}, got
 
 
+def test_an_endpoint_that_switches_protocols(chain, trusting, raw):
+    """It answers at once, though no request asked for another protocol, and keeps the connection open."""
+    def answer(connection):
+        read_head(connection)
+        connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        connection.recv(1)
+
+    url = raw(answer, server_context(chain))
+    (end,) = drive([f"post 0 {url}"], *trusting)
+    assert (end.word, end.status, end.detail) == ("-", 101, "")
+
+
 # TLS_DHE_RSA_WITH_...: AES in CBC, GCM and CCM, CHACHA20
 DHE = {0x33, 0x39, 0x67, 0x6B, 0x9E, 0x9F, 0xC09E, 0xC09F, 0xC0A2, 0xC0A3, 0xCCAA}
 FFDHE = set(range(0x100, 0x105))

@@ -66,6 +66,15 @@ def test_a_backup_that_did_not_come_to_its_end(served, tmp_path):
     assert "holds a backup that did not come to its end" in refusal(served.cli, "backup", to).message
 
 
+def test_a_backup_onto_a_data_directory(served, new_service):
+    """It is not called a backup that may be removed."""
+    other = new_service(shards=1)
+    refused = refusal(served.cli, "backup", other.data)
+    assert refused.code == "LOCKED" and "is a data directory in use" in refused.message
+    other.stop()
+    assert "is not empty" in refusal(served.cli, "backup", other.data).message
+
+
 # Files of a data directory
 
 @pytest.mark.parametrize("where", ["shards/0/db/backup", "shards/0/journal/00000000000000000099.seg", "shards/1", "run/backup", "shards/0/a/b"])

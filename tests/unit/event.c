@@ -1,91 +1,16 @@
 /* pass event: every event in every state with every flag, compared with a second implementation of the rules;
  * the result is in the pass, the counts and the ledger. */
-#include "actors/shard/account/parts.h"
-#include "actors/shard/pass/pass.h"
+#include "tests/unit/one_pass.h"
 
-#include "schemas/api/pass.h"
-#include "store/keys.h"
-#include "store/tally.h"
-#include "tests/unit/args.h"
-#include "tests/unit/support.h"
-
-#include <criterion/criterion.h>
-
-enum { NUMBER = 3, NOW = 7000, LEDGER_BEFORE = 40 };
-
-static struct scratch     s;
-static struct account     account = {.id = {{1, 2, 3}}};
-static struct shard_facts facts = {.public_url = "https://example"};
-static msgpack_zone       zone;
-static struct buffer      payload;
-static struct outcome     outcome;
-
-static void begin(void)
-{
-	struct row_key key = key_u32(account.id, 1);
-	scratch_open(&s);
-	cr_assert(msgpack_zone_init(&zone, 8192));
-	account.templates = account_templates_new(1);
-	cr_assert_eq(write_put(&s.staged, TABLE_TEMPLATE, key_span(&key),
-	                       span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}")),
-	             OK);
-	scratch_save(&s);
-}
-
-static void end(void)
-{
-	msgpack_zone_destroy(&zone);
-	buffer_free(&payload);
-	account_templates_free(&account.templates);
-	scratch_close(&s);
-}
-
-TestSuite(event, .init = begin, .fini = end);
-
-/* Four passes; ours is the last. All tables of the account are complete. */
-static void furnish(uint8_t status, uint8_t flags)
-{
-	struct hot pass = {
-	    .status = status, .flags = flags, .template = 1, .updated = {5}, .ledger_head = LEDGER_BEFORE};
-	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}"), .hidden = span_str("{}")};
-	struct row_key id = key_pass_id(account.id, body.pass_id, NUMBER),
-	               number = key_u32(account.id, NUMBER);
-	struct row_key first = key_u32(account.id, 0);
-	struct tally   tally = {.made = NUMBER + 1};
-	struct buffer  bytes = {0};
-	tally.counts[hot_count(&pass)] = NUMBER + 1;
-	body_pack(&body, &bytes);
-	cr_assert_eq(write_del(&s.staged, TABLE_HOT, key_span(&first)), OK);
-	scratch_save(&s);
-	for (uint32_t i = 0; i <= NUMBER; i++)
-		cr_assert_eq(hot_add(s.view, account.id, i, &pass), OK);
-	cr_assert_eq(write_put(&s.staged, TABLE_PASS_ID, key_span(&id), span_of(NULL, 0)), OK);
-	cr_assert_eq(write_put(&s.staged, TABLE_BODY, key_span(&number), buffer_span(&bytes)), OK);
-	cr_assert_eq(tally_put(s.view, account.id, &tally), OK);
-	scratch_save(&s);
-	buffer_free(&bytes);
-}
+TestSuite(event, .init = begin_pass, .fini = end_pass);
 
 static enum err happen(const char *event, bool block)
 {
 	msgpack_object args[ARGS_PASS_EVENT] = {{.type = MSGPACK_OBJECT_NIL}};
-	struct call    call = {.message = MSG_PASS_EVENT, .args = args};
-	struct request request = {.call = &call,
-	                          .args = args,
-	                          .view = s.view,
-	                          .account = &account,
-	                          .now = {NOW},
-	                          .facts = &facts,
-	                          .zone = &zone,
-	                          .ends.ledger = LEDGER_BEFORE + 2};
 	args[ARG_PASS_EVENT_pass_id] = value_text("p");
 	args[ARG_PASS_EVENT_event] = value_text(event);
 	if (block) args[ARG_PASS_EVENT_block_reinstall] = value_boolean(true);
-	buffer_clear(&payload);
-	outcome = (struct outcome){.payload = &payload};
-	enum err err = handler_of(MSG_PASS_EVENT)(&request, &outcome);
-	msgpack_zone_clear(&zone);
-	return err;
+	return command(MSG_PASS_EVENT, args);
 }
 
 /* The rules
@@ -157,7 +82,7 @@ static void expect_rule(unsigned event, bool block, uint8_t status, uint8_t flag
 	struct want want = rule(event, block, status, flags);
 	snprintf(what, sizeof what, "%s%s from %s, flags %u", events[event], block ? " block" : "",
 	         pass_status_text(status), flags);
-	furnish(status, flags);
+	furnish((struct hot){.status = status, .flags = flags, .template = WITHOUT_COUNTER});
 	enum err got = happen(events[event], block);
 	cr_expect_eq(got, want.err, "%s: %s instead of %s", what, err_code(got), err_code(want.err));
 	if (got) cr_expect(span_is(outcome.field, want.field ? want.field : ""), "%s", what);
@@ -175,7 +100,7 @@ Test(event, follows_the_rules_from_every_state)
 
 Test(event, returns_the_changed_pass)
 {
-	furnish(PASS_ACTIVE, 0);
+	furnish((struct hot){.status = PASS_ACTIVE, .template = WITHOUT_COUNTER});
 	cr_assert_eq(happen("uninstalled", true), OK);
 	cr_assert_not(payload.failed);
 	cr_expect(memmem(payload.at, payload.size, "\"status\":\"removed\"", 18));
@@ -188,7 +113,7 @@ Test(event, returns_the_changed_pass)
 
 Test(event, refuses_an_unknown_pass)
 {
-	furnish(PASS_ACTIVE, 0);
+	furnish((struct hot){.status = PASS_ACTIVE, .template = WITHOUT_COUNTER});
 	account.id.b[9] = 1;
 	cr_expect_eq(happen("uninstalled", false), ERR_RESOURCE_NOT_FOUND);
 	account.id.b[9] = 0;
