@@ -20,8 +20,8 @@
 /* Address space of a process: a shard's tables, those of a snapshot being made, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))
 
-/* Private memory of a process, the largest of these. A shard with all at its bound but what depends on --memory: 168 MiB of
- * responses and of buffers where they are made; 128 of parsed accounts; 148 of history, idempotency keys and signatures; 8 for
+/* Private memory of a process, the largest of these. A shard, besides what depends on --memory: 168 MiB of responses
+ * and of the buffers in which they are made; 128 of parsed accounts; 148 of history, idempotency keys and signatures; 8 for
  * each of ten threads; the process itself. http with answers and bodies at their bounds: each byte of a body may be there three
  * times, as it came, as text of its values, and as part of a message. A thread of http has its stack, and the values of one
  * body. */

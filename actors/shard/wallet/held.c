@@ -1,6 +1,6 @@
-/* News is a write of settings or of a credential that may let held work go. All work is looked at for it, in steps: an account may
- * have a million due passes, and the writer serves others between two steps. What comes to a bucket behind a step's back was put
- * after the news, and is not held by what it was about. */
+/* News is a write of settings or of a credential that may let held work go. For each news all buckets of
+ * work are searched, in steps: an account may have a million due passes, and the writer serves others between two steps. Work that
+ * is put into a bucket after its step is newer than the news, so the news cannot let it go. */
 #include "actors/shard/wallet/held.h"
 
 #include "actors/shard/wallet/work_inside.h"
@@ -100,7 +100,8 @@ static bool is_same(const struct work_news *one, const struct work_news *other)
 	       one->credential == other->credential;
 }
 
-/* Keeps the news, last. What is known already begins another circle where it is. When there is no place, the oldest are done first. */
+/* Appends the news. If the same news is kept already, its search goes on where it is, through all buckets again. When there is no
+ * place, the oldest is finished first. */
 static enum err keep(struct work_queue *queue, const struct work_news *news, wall_us now)
 {
 	bool     more = false;

@@ -71,7 +71,7 @@ struct work_news {
 	struct account_id account;
 	enum wallet_kind  kind;        /* of a credential */
 	uint64_t          credential;  /* likewise; 0: any */
-	uint32_t bucket, buckets_left; /* where the next step begins; around, until all were looked at */
+	uint32_t bucket, buckets_left; /* where the next step begins; how many it has yet to search */
 };
 enum { WORK_NEWS_MAX = 8 };
 
