@@ -23,7 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STATES_DEFAULT = 4000, SECONDS_DEFAULT = 50, JOBS_DEFAULT = 2, JOBS_MAX = 16, TROUBLE = 2 };
+enum {
+	STATES_DEFAULT = 4000,
+	SECONDS_DEFAULT = 50,
+	ENOUGH_OF = 10,
+	JOBS_DEFAULT = 2,
+	JOBS_MAX = 16,
+	TROUBLE = 2
+};
 
 static uint64_t number_of(const char *text)
 {
@@ -169,6 +176,7 @@ int main(int argc, char **argv)
 	                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	snprintf(dir, sizeof dir, "%s/crash-XXXXXX", order.dir);
 	if (jobs == MAP_FAILED || !mkdtemp(dir)) return TROUBLE;
+	recorder_spare_disk();
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	fflush(NULL);
 	for (unsigned i = 0; i < order.jobs; i++) {
@@ -186,7 +194,7 @@ int main(int argc, char **argv)
 		rmdir(dir);
 	}
 	if (order.is_control || !good) return order.is_control ? good : 1;
-	if (!order.wants_all || states >= order.states / 4) return 0;
+	if (!order.wants_all || states >= order.states / ENOUGH_OF) return 0;
 	printf("too few: %llu states were to be tested\n", (unsigned long long)order.states);
 	return 1;
 }

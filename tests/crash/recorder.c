@@ -25,6 +25,7 @@ static uint8_t  tracked[FDS]; /* by descriptor: true if it is below the root */
 static unsigned entries_left;
 static unsigned counted_ops;
 static dur_us   sync_time;
+static bool     spares_disk;
 
 /* Held from before an action until its entry is written: a process that dies by recorder_die_after() has
  * recorded all its actions. */
@@ -189,6 +190,11 @@ dur_us recorder_sync_time(void)
 	return sync_time;
 }
 
+bool recorder_spares_disk(void)
+{
+	return spares_disk;
+}
+
 void recorder_end(void)
 {
 	(void)recorder_enter(-1);
@@ -197,6 +203,11 @@ void recorder_end(void)
 void recorder_slow_syncs(dur_us each)
 {
 	sync_time = each;
+}
+
+void recorder_spare_disk(void)
+{
+	spares_disk = true;
 }
 
 void recorder_die_after(unsigned entries, unsigned ops)

@@ -22,6 +22,10 @@ void recorder_end(void);
 /* Every sync takes this long from now on, so that other threads get further meanwhile. */
 void recorder_slow_syncs(dur_us each);
 
+/* Syncs are recorded but not made from now on, here and in children: the states of a disk are built in memory,
+ * and nothing waits for the real one. */
+void recorder_spare_disk(void);
+
 void recorder_mark(enum trace_mark mark, uint64_t length, uint64_t other);
 void recorder_mark_restored(uint64_t seq, uint32_t chain, struct span operations);
 

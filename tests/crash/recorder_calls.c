@@ -25,7 +25,8 @@ static int do_open(int dir_fd, const char *path, int flags, mode_t mode)
 	 * of its parent. */
 	bool recorded = flags & (O_CREAT | O_TRUNC) && recorder_enter(-1);
 	bool made = recorded && flags & O_CREAT && !recorder_true_stat(dir_fd, path, 0, &st);
-	int  fd = (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+	int  synced = recorder_spares_disk() ? O_SYNC | O_DSYNC : 0;
+	int  fd = (int)syscall(SYS_openat, dir_fd, path, flags & ~synced, mode);
 	recorder_track(fd, flags);
 	if (!recorded || !recorder_is_tracked(fd, &st))
 		;
@@ -221,7 +222,7 @@ static int sync_by(long call, int fd)
 	if (told) emit_plain(head);
 	recorder_leave(recorded);
 	if (told && recorder_sync_time().v) usleep((useconds_t)recorder_sync_time().v);
-	int rc = (int)syscall(call, fd);
+	int rc = recorder_spares_disk() ? 0 : (int)syscall(call, fd);
 	recorded = recorder_enter(fd);
 	head.op = TRACE_SYNC_END;
 	if (told && !rc) emit_plain(head);
@@ -239,6 +240,12 @@ STANDS_FOR(int, fdatasync, int fd);
 int record_fdatasync(int fd)
 {
 	return sync_by(SYS_fdatasync, fd);
+}
+
+STANDS_FOR_64(int, sync_file_range, int fd, off_t at, off_t size, unsigned flags);
+int record_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
+{
+	return recorder_spares_disk() ? 0 : (int)syscall(SYS_sync_file_range, fd, at, size, flags);
 }
 
 /* Names --------------------------------------------------------------------------------------------------- */

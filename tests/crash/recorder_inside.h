@@ -40,8 +40,9 @@ bool recorder_place_below(int dir_fd, const char *path, struct place_of *test_di
 bool recorder_true_stat(int fd, const char *path, int flags, struct stat *st);
 void recorder_emit_root(int dir_fd, const char *path); /* if it is the root */
 
-/* How long a sync takes. */
+/* How long a sync takes, and whether it is made at all. */
 dur_us recorder_sync_time(void);
+bool   recorder_spares_disk(void);
 
 /* A descriptor with the bytes to be read instead; -1: none. */
 int recorder_lie(const char *path);

@@ -106,6 +106,7 @@ static int session_main(void *user)
 	recorder_boot(session->boot);
 	recorder_begin(session->order.path, session->trace);
 	recorder_die_after(session->entries, session->ops);
+	recorder_slow_syncs(session->sync_time);
 	enum err err = life_run(&session->order, what);
 	recorder_end();
 	if (err)
