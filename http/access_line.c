@@ -25,7 +25,7 @@ static void put_who(struct log_line *line, const struct exchange *exchange, int 
 static void put_what(struct log_line *line, const struct exchange *exchange)
 {
 	h2o_iovec_t method = exchange->req->method;
-	if (exchange->is_unread)
+	if (exchange->connection->is_unread)
 		log_line_null(line, "method");
 	else
 		log_line_text(line, "method", span_of(method.base, method.len));

@@ -52,6 +52,7 @@ struct connection {
 	/* of the current request: it is answered without further checks, then the connection closes. The
 	 * thread holds the message while the request's handler runs. */
 	enum err      refusal;
+	bool          is_unread;   /* its head could not be read: h2o has got another */
 	struct buffer ahead;       /* bytes after the current request */
 	size_t        prefetch_at; /* how many of them have been fed */
 

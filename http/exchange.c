@@ -3,6 +3,7 @@
 #include "http/exchange.h"
 #include "http/accept.h"
 #include "http/answer.h"
+#include "http/bearer.h"
 #include "http/cors.h"
 
 #include <strings.h>
@@ -35,6 +36,9 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->is_coded |= value.size && !span_is_caseless(value, "identity");
 		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
 			headers->if_none_match = value;
+		} else if (header->name == &H2O_TOKEN_CONNECTION->buf) {
+			headers->closes |= h2o_contains_token((const char *)value.at, value.size,
+			                                      H2O_STRLIT("close"), ',');
 		} else if (header->name == &H2O_TOKEN_IF_MODIFIED_SINCE->buf) {
 			headers->if_modified_since = value;
 		} else if (header->name == &H2O_TOKEN_USER_AGENT->buf) {
@@ -89,6 +93,16 @@ static void read_target(struct exchange *exchange)
 	exchange->query = span_of(mark + 1, target.size - exchange->path.size - 1);
 }
 
+/* Errors of key and route come before those of the body. Where no key is asked for, nothing else looks at the body. */
+static bool other_errors_come_first(const struct exchange *exchange)
+{
+	const struct connection *connection = exchange->connection;
+	enum err                 refusal = connection->refusal;
+	if (refusal == ERR_PAYLOAD_TOO_LARGE || refusal == ERR_UNAUTHENTICATED) return true;
+	return refusal == ERR_INVALID_REQUEST && !connection->is_unread && !connection->admin &&
+	       bearer_guards(exchange->path);
+}
+
 enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_headers *headers)
 {
 	struct http_thread *thread = thread_of(req);
@@ -100,15 +114,15 @@ enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_
 	thread->in_flight++;
 	thread->last_request = exchange->begun;
 	read_headers(req, headers);
+	/* h2o looks for one word only, and `keep-alive` is the first it looks for. */
+	if (headers->closes) req->http1_is_persistent = 0;
 	read_target(exchange);
 	exchange->id = choose_id(exchange, headers->request_id);
 	if (cors_allows(thread_options(thread), headers->origin)) exchange->origin = headers->origin;
 	*begun = exchange;
 	if (!connection->refusal) return OK;
 	req->http1_is_persistent = 0; /* the start of the next request is ambiguous */
-	if (connection->refusal == ERR_PAYLOAD_TOO_LARGE || connection->refusal == ERR_UNAUTHENTICATED)
-		return OK;
-	exchange->is_unread = true;
+	if (other_errors_come_first(exchange)) return OK;
 	answer_error(exchange, connection->refusal, nothing, span_str(thread->refusal.message));
 	return connection->refusal;
 }

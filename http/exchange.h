@@ -21,7 +21,6 @@ struct exchange {
 	uint32_t            shard;       /* that was called */
 	bool                has_account, has_key_id; /* for the access log */
 	bool                has_key;                 /* that its shard is asked about */
-	bool                is_unread;               /* its head could not be read */
 	struct account_id   account;                 /* named by its key or link */
 	struct uuid         key_id;                  /* from the shard, if requested */
 	struct span         origin;                  /* an allowed CORS origin, or of size 0 */
@@ -47,11 +46,12 @@ struct request_headers {
 	unsigned    authorizations, idempotency_keys; /* how many */
 	bool        takes_package;                    /* Accept names Apple's packages */
 	bool        is_coded;                         /* has a Content-Encoding other than `identity` */
+	bool        closes;                           /* Connection names `close` */
 };
 
 /* Begins a request of either listener and reads its headers. On an error, found by the connection, the request has been
- * answered. A body that is too large and a missing key are not errors here: the connection's `refusal` has them, since other
- * errors come first. Errors: those of guard_take(), ERR_OVERLOADED. */
+ * answered. A body that is too large or malformed and a missing key are not errors here: the connection's `refusal` has them,
+ * since other errors come first. Errors: those of guard_take(), ERR_OVERLOADED. */
 must_check enum err exchange_begin(h2o_req_t *req, struct exchange **exchange,
                                    struct request_headers *headers);
 

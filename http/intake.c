@@ -112,6 +112,7 @@ static void refuse_head(struct connection *connection)
 	bool          is_head = socket->input->size >= 5 && memcmp(socket->input->bytes, "HEAD ", 5) == 0;
 	const char   *instead = is_head ? standing_in_head : standing_in;
 	refuse(connection, &connection->head.reason);
+	connection->is_unread = true;
 	h2o_buffer_consume(&socket->input, socket->input->size);
 	connection->head = (struct head){.size = strlen(instead)};
 	connection->body_size = 0;

@@ -8,7 +8,7 @@
 #include "http/page_answer.h"
 #include "http/google.h"
 #include "http/wallet.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/link.h"
 #include "schemas/lines.h"
 
 static const struct span nothing = {NULL, 0};

@@ -13,6 +13,7 @@ import pytest
 from harness import wait_for
 from metrics import look
 from patience import PATIENCE
+from raw import take_answers, talk
 from shop import Shop, path_of
 
 pytestmark = pytest.mark.plain
@@ -77,6 +78,16 @@ def test_a_line_has_the_request_its_account_and_the_answer(logged):
     text = logged.path.read_text()
     for secret in ("secret-pass", "Ada", "Lovelace", "hidden-note", "secret-path", logged.shop.key.rsplit("_", 1)[1]):
         assert secret not in text
+
+
+def test_a_line_of_a_malformed_chunked_body_has_its_request(logged):
+    logged.shop.create("p")
+    path = path_of("p")
+    head = f"POST {path}/loyalty HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+    for auth, by_key, status in [(f"Authorization: Bearer {logged.shop.key}\r\n", True, 400), ("", False, 401)]:
+        (answer,) = take_answers(talk(logged.service.http, [(head + auth + "\r\nx\r\n").encode()]))
+        route = "/v1/passes/{pass_id}/loyalty" if by_key else None
+        logged.expect(answer, route, by_key=by_key, method="POST", status=status)
 
 
 def test_a_line_has_the_request_id_that_the_client_sent(logged):

@@ -161,6 +161,9 @@ OTHERS = [
     ("http 1.0 without host", get(line="GET /v1/passes?limit=1 HTTP/1.0\r\n", host=""), [200], False),
     ("http 1.0 kept alive", get("Connection: keep-alive\r\n", line="GET /v1/passes?limit=1 HTTP/1.0\r\n"), [200], True),
     ("asked to close", get("Connection: close\r\n"), [200], False),
+    ("asked to keep and to close", get("Connection: keep-alive, Close\r\n"), [200], False),
+    ("asked to close and to keep", get("Connection: close\r\nConnection: keep-alive\r\n"), [200], False),
+    ("asked to keep, 1.0, and to close", get("Connection: keep-alive,close\r\n", line="GET /v1/passes?limit=1 HTTP/1.0\r\n"), [200], False),
     ("trace", get(line="TRACE /v1/passes HTTP/1.1\r\n"), [405], True),
     ("connect with a path", get(line="CONNECT /v1/passes HTTP/1.1\r\n"), [405], True),
     ("pri with a path", get(line="PRI /v1/passes HTTP/1.1\r\n"), [405], True),
@@ -298,6 +301,18 @@ def test_the_refusal_of_a_body_has_the_clients_request_id(till, card):
         data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
         answers = take_answers(talk(till.service.http, [data]))
         assert [(answer.status, answer.headers["x-request-id"]) for answer in answers] == [(status, "mine")]
+
+
+@pytest.mark.parametrize("what, auth, line, status", [
+    ("no key", "", "POST PASS/loyalty", 401), ("an unknown key", AUTH.replace("KEY", "KEY"[::-1]), "POST PASS/loyalty", 401),
+    ("no key and no route", "", "POST /v1/nothing", 401), ("no route", AUTH, "POST /v1/nothing", 404),
+    ("no such method", AUTH, "PUT PASS/loyalty", 405), ("nothing else", AUTH, "POST PASS/loyalty", 400),
+    ("a path without keys", "", "POST /nothing", 400)])
+def test_errors_of_key_and_route_come_before_those_of_a_chunked_body(till, card, what, auth, line, status):
+    text = line + " HTTP/1.1\r\n" + HOST + auth + JSON + "Transfer-Encoding: chunked\r\n" + END + "x\r\n"
+    data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
+    answers = take_answers(talk(till.service.http, [data + SMUGGLED.replace("KEY", till.key).encode()]))
+    assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(status, "close")]
 
 
 def test_a_refused_head_request_has_no_body(till):
