@@ -5,8 +5,8 @@
  * file only sets what the command line did not.
  */
 #include "actors/rt/options.h"
+#include "actors/rt/config_file.h"
 #include "actors/rt/log.h"
-#include "actors/rt/named_file.h"
 #include "actors/rt/option_url.h"
 #include "actors/rt/options_inside.h"
 #include "schemas/date.h"
@@ -18,9 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { CONFIG_BYTES_MAX = 1 << 20 };
 
 static bool is_host_port(const char *value);
 static bool is_cidr(const char *value);
@@ -160,11 +157,12 @@ const struct options option_defaults = {
     .settings_fd = -1,
 };
 
-/* A reading in progress: where values go, and which rows the command line has set. */
+/* A reading in progress: where values go, which rows the command line has set, and in which lines the file has them; 0: not. */
 struct reading {
 	struct options *options;
 	char           *why;
 	bool            given[ROW_COUNT];
+	unsigned        lines[ROW_COUNT];
 };
 
 static void *place_of(struct options *options, size_t at)
@@ -322,98 +320,36 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 	return OK;
 }
 
-/* A file with a zero byte: by its byte order mark, or else by its first character, a zero byte beside an ASCII one. */
-static const char *why_zero(const char *text, size_t size)
+/* One that the command line has set is passed over. */
+static enum err take_line(struct reading *reading, const struct config_line *line)
 {
-	if (size >= 4 && (!memcmp(text, "\xff\xfe\0\0", 4) || !memcmp(text, "\0\0\xfe\xff", 4)))
-		return "the file is UTF-32; UTF-8 is wanted";
-	if (size >= 2 &&
-	    (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2) || !text[0] != !text[1]))
-		return "the file is UTF-16; UTF-8 is wanted";
-	return "the file holds a zero byte";
-}
+	const struct row *row = row_named(line->name, strlen(line->name), 2);
+	unsigned         *at;
 
-/* Reads the whole file and appends a NUL. */
-static enum err load(struct reading *reading, const char *path, char **text)
-{
-	mono_us until;
-	int     fd = named_file_open(path, &until);
-	char   *room = NULL;
-	size_t  size = 0;
-	ssize_t got = -1;
-
-	if (fd >= 0 && (room = malloc(CONFIG_BYTES_MAX + 1)))
-		while (size < CONFIG_BYTES_MAX &&
-		       (got = named_file_read(fd, room + size, CONFIG_BYTES_MAX - size, until)) > 0)
-			size += (size_t)got;
-	if (got != 0)
-		snprintf(reading->why, OPTION_WHY, "--config: cannot read %.60s: %s", path,
-		         size == CONFIG_BYTES_MAX ? "too large" : named_file_error(errno));
-	if (fd >= 0) close(fd);
-	if (got != 0 || memchr(room, 0, size)) {
-		if (got == 0) refuse(reading, "--config", why_zero(room, size));
-		free(room);
+	if (!row && !line->value && strcspn(line->name, " \t") != strlen(line->name)) {
+		snprintf(reading->why, OPTION_WHY, "wants NAME = VALUE, not %.60s", line->name);
 		return ERR_BAD_OPTION;
 	}
-	room[size] = 0;
-	*text = room;
-	return OK;
-}
-
-/* Cuts white space at both ends, in place. */
-static char *trim(char *text)
-{
-	size_t size;
-
-	text += strspn(text, " \t\r");
-	size = strlen(text);
-	while (size && strchr(" \t\r", text[size - 1]))
-		text[--size] = 0;
-	return text;
-}
-
-/* A # begins a comment at the start of a line or after white space, so a value may contain one. */
-static void cut_comment(char *line)
-{
-	for (char *at = line; (at = strchr(at, '#')); at++)
-		if (at == line || at[-1] == ' ' || at[-1] == '\t') {
-			*at = 0;
-			return;
-		}
-}
-
-static enum err read_line(struct reading *reading, char *line)
-{
-	const struct row *row;
-	char             *name, *value;
-
-	cut_comment(line);
-	name = trim(line);
-	if (!*name) return OK;
-	value = strchr(name, '=');
-	if (value) {
-		*value++ = 0;
-		value = trim(value);
-		name = trim(name);
+	if (!row || !row->about) return refuse_unknown(reading, line->name, 2);
+	at = &reading->lines[row - option_rows];
+	if (*at && row->kind != LIST) {
+		snprintf(reading->why, OPTION_WHY, "%s: line %u has it already", row->name, *at);
+		return ERR_BAD_OPTION;
 	}
-	row = row_named(name, strlen(name), 2);
-	if (!row || !row->about) return refuse_unknown(reading, name, 2);
-	return reading->given[row - option_rows] ? OK : set(reading, row, value);
+	*at = line->number;
+	return reading->given[row - option_rows] ? OK : set(reading, row, line->value);
 }
 
 static enum err read_config(struct reading *reading, const char *path)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* byte order mark, which some editors write */
-	enum err          err;
-	char             *rest, *line, why[OPTION_WHY];
+	enum err           err = config_file_load(path, &reading->options->config_text, reading->why);
+	char              *rest = reading->options->config_text, why[OPTION_WHY];
+	struct config_line line = {.number = 0};
 
-	if ((err = load(reading, path, &reading->options->config_text))) return err;
-	rest = reading->options->config_text;
-	if (!strncmp(rest, mark, strlen(mark))) rest += strlen(mark);
-	for (unsigned number = 1; !err && (line = strsep(&rest, "\n")); number++) {
-		if (!(err = read_line(reading, line))) continue;
+	while (!err && config_file_next(&rest, &line)) {
+		if (!(err = take_line(reading, &line))) continue;
 		memcpy(why, reading->why, sizeof why);
-		snprintf(reading->why, OPTION_WHY, "line %u of %.255s: %.200s", number, path, why);
+		snprintf(reading->why, OPTION_WHY, "line %u of %.255s: %.200s", line.number, path, why);
 	}
 	return err;
 }

@@ -328,6 +328,9 @@ Test(options, name_the_refused_option_of_a_file)
 	    {"settings-fd = 1\n", 1, "unknown option settings-fd"},
 	    {"--data = d\n", 1, "unknown option --data"},
 	    {"config = x\n", 1, "unknown option config"},
+	    {"listen 127.0.0.1:80\n", 1, "wants NAME = VALUE, not listen 127.0.0.1:80"},
+	    {"shards = 2\n\nshards = 3\n", 3, "--shards: line 1 has it already"},
+	    {"data = e\ndata = e\n", 2, "--data: line 1 has it already"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
