@@ -1,6 +1,6 @@
 /* pass erase. */
 #include "ops/cli/taken.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/pass_command.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* pass event: every event in every state with every flag, compared with a second implementation of the rules;
  * the result is in the pass, the counts and the ledger. */
+#include "schemas/api/pass_command.h"
 #include "tests/unit/one_pass.h"
 
 TestSuite(event, .init = begin_pass, .fini = end_pass);

@@ -2,7 +2,7 @@
 #include "actors/rt/token.h"
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/link.h"
 #include "schemas/sha256.h"
 #include "store/image.h"
 #include "store/keys.h"

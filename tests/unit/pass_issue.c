@@ -7,6 +7,7 @@
 #include "tests/unit/support.h"
 
 #include "schemas/api/image.h"
+#include "schemas/api/issuing.h"
 #include "schemas/api/pass.h"
 #include "schemas/sha256.h"
 #include "store/idempotency.h"

@@ -7,7 +7,7 @@
 #include "actors/rt/log.h"
 #include "actors/shard/pass/images.h"
 #include "schemas/api/image.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/issuing.h"
 #include "schemas/api/template.h"
 #include "schemas/wallet/shape.h"
 #include "store/image.h"

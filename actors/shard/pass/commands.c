@@ -1,6 +1,7 @@
 /* The small commands of passes. */
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/wallet/changed.h"
+#include "schemas/api/issuing.h"
 #include "schemas/api/pass.h"
 
 /* GET /v1/passes/{id} */

@@ -9,7 +9,7 @@
 
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/wallet/changed.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/pass_command.h"
 #include "schemas/sha256.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/new_pictures.h"

@@ -2,7 +2,7 @@
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/wallet/google.h"
 #include "actors/shard/wallet/phone.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/pass_command.h"
 
 #include <stdio.h>
 

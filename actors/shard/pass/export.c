@@ -9,7 +9,7 @@
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/wallet/wallet.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/pass_command.h"
 #include "store/keys.h"
 #include "store/registration.h"
 #include "store/wallet_google.h"

@@ -5,7 +5,7 @@
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/bytes.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/pass_command.h"
 
 static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
 {

@@ -3,7 +3,7 @@
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 
-#include "schemas/api/pass.h"
+#include "schemas/api/link.h"
 #include "store/image.h"
 
 static enum err find(struct request *request, struct image *image)

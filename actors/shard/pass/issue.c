@@ -2,7 +2,7 @@
  * idempotency key and got 201 in time gets 201 again. */
 #include "actors/shard/rule/rule.h"
 
-#include "schemas/api/pass.h"
+#include "schemas/api/issuing.h"
 #include "store/idempotency.h"
 #include "store/issuing.h"
 

@@ -3,7 +3,7 @@
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/wallet/wallet.h"
 
-#include "schemas/api/pass.h"
+#include "schemas/api/link.h"
 #include "schemas/pass_view.h"
 #include "store/image.h"
 

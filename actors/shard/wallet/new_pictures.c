@@ -4,7 +4,7 @@
 #include "actors/shard/wallet/new_pictures.h"
 
 #include "actors/shard/wallet/pictures.h"
-#include "schemas/api/pass.h"
+#include "schemas/api/issuing.h"
 #include "store/image_use.h"
 #include "store/pass_pictures.h"
 

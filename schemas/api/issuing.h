@@ -1,0 +1,6 @@
+#pragma once
+#include "schemas/fields.h"
+
+#include "schemas/api/ids.def"
+#include "schemas/api/issuing.def"
+#include "schemas/api/end.def"
