@@ -27,8 +27,8 @@ struct live {
 	int64_t            certificate_ends_s; /* seconds of the wall clock */
 };
 
-/* The whole HTTP process. Written before the threads start and read-only afterwards, except `live`, the two flags, the
- * bytes of bodies and `known_keys`. */
+/* The whole HTTP process. Written before the threads start. Afterwards threads change only the atomic members,
+ * known_keys and ended; peers, kits and access have locks of their own. */
 struct service {
 	const struct options  *options; /* as at start: changing ones are in `live` */
 	_Atomic(struct live *) live;

@@ -1,8 +1,9 @@
-/* Views under way, and the memory of what has gone while they are.
+/* Views under way, and the memory that is retired while they are.
  *
- * Epochs: a view notes the epoch in which it begins, and what is retired the one in which it was made unreachable, which then
- * ends. Readers of later epochs cannot find it. It is freed when no view of its epoch or an older one is under way. Until then
- * a view that holds a pointer reads the block as it was when it went, which is what it was at the view's commit. */
+ * Epochs: a view notes the epoch in which it begins. Retired memory notes the epoch in which the writer made it
+ * unreachable; that epoch then ends. Views of later epochs cannot find the memory. It is freed when no view of its
+ * epoch or an older one is under way. A view that holds a pointer to a retired block reads its last content, which is
+ * that of the view's commit. */
 #include "store/cells_inside.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 /* Shared by the files that hold cells. */
 
-/* One line of memory. Readers look at the words alone. */
+/* One cache line. Readers look at the words alone. */
 struct cell {
 	_Alignas(64) _Atomic uint64_t words[HOT_WORDS];
 	struct siphash print; /* the fingerprint of account and id, if the index of ids has them */

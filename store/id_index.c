@@ -1,4 +1,4 @@
-/* Linear hashing: buckets of 16 slots, one line of memory each. When there are more than six ids a bucket, the next bucket in
+/* Linear hashing: buckets of 16 slots, one cache line each. When there are more than six ids a bucket, the next bucket in
  * turn is split in two, so an id that is put costs at most one line more and no call ever rehashes everything.
  * Buckets lie in segments of a large page. */
 #include "store/id_index.h"

@@ -5,7 +5,7 @@
 
 /* Which cell the newest pass with an id has: a hash table of 32-bit slots in the writer's memory. A slot has six bits of the
  * id's fingerprint and the number of a cell; the cell keeps the whole fingerprint, which decides. So two ids are never
- * confused, and a look-up costs a line of memory here and the line of the cell, which is needed anyway.
+ * confused, and a look-up costs a cache line here and that of the cell, which is needed anyway.
  * It is a cache: an id that is not in it is looked up in PASS_ID. It grows with the ids that it has, by one bucket at a time,
  * to eleven bytes an id. The writer's alone. */
 

@@ -16,7 +16,7 @@ enum table {
 	TABLE_END = sizeof(union tables_end)
 };
 
-/* A set of tables: TABLE_BIT(TABLE_PASS) | ... */
+/* A set of tables: TABLE_BIT(TABLE_HOT) | ... */
 #define TABLE_BIT(table) (UINT64_C(1) << (table))
 _Static_assert(TABLE_END <= 64, "a set of tables is 64 bits");
 

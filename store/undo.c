@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* One line of memory. */
+/* One cache line. */
 struct entry {
 	_Alignas(64) _Atomic uint64_t before; /* position of the entry behind it in its chain; 0: none */
 	_Atomic uint64_t index;

@@ -3,11 +3,15 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* A pass in Google's wallet, or on its way there, as Google said last. WALLET_GOOGLE row: account | number of the pass u32 ->
- * version u8 (1) | state u8 | issuer u64, wallet_number() of its id | when the callback ends that was applied last, in ms of real
- * time, i64 | number of the notification that was sent last and 1, u32, 0: none | when the last three messages with a notice were
- * sent, i64 each, the oldest first, 0: none | of an erased pass the token of its former link, 16, else 0 | of a pass that is not
- * saved, until when Google is not asked for it again, i64; of a saved one, until when Google may not show it yet. Little-endian.
+/* A pass in Google's wallet, or on its way there, as Google said last. WALLET_GOOGLE row: account | pass number u32 ->
+ * little-endian:
+ *   version u8 (1) | state u8
+ *   issuer u64       wallet_number() of its id
+ *   callback_ms i64  expiry of the callback applied last, real time
+ *   message u32      number of the notification sent last, plus 1; 0: none
+ *   notices i64[3]   when the last three messages with a notice were sent, oldest first; 0: none
+ *   token 16         of the former link of an erased pass; else 0
+ *   quiet i64        not saved: Google is not asked again before; saved: Google may not show the object before
  * Rows are put and deleted, never patched. Errors: as view.h. */
 enum wallet_google_state {
 	WALLET_GOOGLE_SAVED = 1, /* its holder has it */

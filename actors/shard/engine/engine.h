@@ -17,7 +17,7 @@
 #include "actors/shard/wallet/work.h"
 #include "store/store.h"
 
-/* Kinds of the timer's long polls: for due deliveries, and for due pushes to phones. */
+/* Kinds of the timer's long polls: due deliveries, due pushes to phones, due calls of Google. */
 enum poll_kind { POLL_DELIVERIES, POLL_PUSHES, POLL_GOOGLE, POLLS };
 
 /* The shard's engine. It reads frames, decides their calls one after the other, saves the writes, and lets an answer leave

@@ -64,8 +64,9 @@ struct readers {
 	struct reader         threads[READER_THREADS_MAX];
 };
 
-/* reader_thread.c. job_is_of(): of the call's account. call_is_public(): may anybody ask for it? reader_takes_lists(): may it run the jobs of accounts? reader_wake(): true: it was idle, and begins.
- * count_job(): `by` is 1 or -1. */
+/* In reader_thread.c. reader_takes_lists(): may it run jobs of accounts? reader_wake(): starts an idle reader; false:
+ * it was busy. job_is_of(): is the job of the call's account? call_is_public(): may anybody send this call?
+ * count_job(): adds `by`, 1 or -1, to the counts of jobs. */
 void *reader_main(void *reader);
 bool  reader_takes_lists(const struct reader *reader);
 bool  reader_wake(struct reader *reader);

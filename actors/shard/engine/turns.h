@@ -9,7 +9,7 @@
  * writer thread owns it. */
 enum {
 	TURN_HEAVY_US = 100,     /* a command above this is heavy (about 7 balance updates) */
-	TURN_SHARE = 3,          /* an account owes this multiple of the cost */
+	TURN_SHARE = 3,          /* an account owes this multiple of the cost, times the number of debtors */
 	TURN_OWED_US = 500000,   /* the longest debt, and so the longest wait for the first turn */
 	TURN_OTHERS_US = 50000,  /* an account that called within this time still counts as present */
 	TURN_BYTE_NS = 8,        /* for each journalled byte, for its write to disk */

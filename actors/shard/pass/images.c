@@ -1,5 +1,6 @@
-/* A pass's images: are they there? One that was fetched a moment ago for another pass will do, and one that was fetched
- * since this pass began will do for good: else a pass whose host is slow would look for one image while the other ages. */
+/* Which images of a pass are missing? An image counts as there if it was fetched less than IMAGE_FRESH_S ago, or since
+ * this pass began. Without the second rule, one image could expire while the pass waits for a slow host with the
+ * other. */
 #include "actors/shard/pass/images.h"
 
 static enum err is_fresh(struct view *view, struct account_id account, struct span url, wall_us since,

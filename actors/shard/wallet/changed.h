@@ -10,9 +10,9 @@ static inline wall_us wallet_ended_until(wall_us ended)
 	return (wall_us){ended.v + WALLET_ENDED_DAYS * US_PER_DAY};
 }
 
-/* Stages that phones, or Google, are to get a change at due->due (kind PUSH or GOOGLE; flags: BULK or none). A row that waits covers
- * it, but gives way no more if this change does not; one without failed tries is due at that time, if it was later: it waited only for a
- * quiet pass, or for phones that no credential serves now. */
+/* Stages that phones, or Google, must get a change at due->due (kind PUSH or GOOGLE; flags: BULK or none). A pass has
+ * one such row of each kind, which serves this change too. It becomes due at due->due if that is earlier and no try
+ * has failed. It then takes the flags of this change, as it does when it was BULK and this change is not. */
 must_check enum err wallet_due_put_change(struct request *request, const struct wallet_due *due);
 must_check enum err wallet_changes_due(struct request *request, const struct hot_at *pass,
                                        enum wallet_due_kind kind);

@@ -15,8 +15,8 @@ must_check enum err google_is_saved(struct request *request, struct account_id a
 must_check enum err google_credential(struct request *request, struct account_id account,
                                       uint32_t pass_number, struct wallet_credential *credential);
 
-/* When Google gets to know of a change: now if it is saved there, perhaps later if it is offered, so that it may be; INT64_MAX:
- * never. */
+/* When a change is due at Google, in service time. A saved pass: now. An offered one: now, or when Google may be asked
+ * again (row.quiet). Others: INT64_MAX, never. */
 must_check enum err google_update_at(struct request *request, struct account_id account, uint32_t pass_number,
                                      wall_us *at);
 

@@ -2,8 +2,8 @@
  *
  *   wallet google put ─▶ row CLASSES ─▶ WALLET_CLASSES_STEP, some templates at a time ─▶ rows CLASS ─▶ GOOGLE_LEASE
  *
- * After the operator's default was put, a row OF_ALL goes from account to account, in the order of the table, and leaves each that it
- * serves a row of its own: an account that cannot be read holds up no other. */
+ * After a put of the default, one row (WALLET_CLASSES_OF_ALL) goes through the accounts in table order and puts a row
+ * for each account that the default serves. So an account that cannot be read delays no other. */
 #include "actors/shard/wallet/google_class.h"
 
 #include "actors/shard/account/account.h"

@@ -34,8 +34,8 @@ void probe_take_back(struct wallet_probe *probe);
 /* It was leased, with this credential. */
 void probe_lease(struct wallet_probe *probe, const struct wallet_credential *credential, uint64_t token);
 
-/* Of a report, in this order: that this phone was refused; is it the probe's? Then it has ended. And what was said of a
- * credential. */
+/* The parts of a report, in this order. probe_refuse(): APNs refused a phone. probe_end(): a lease ended; true: it was
+ * the probe's. probe_complain(): an error of a credential. */
 void probe_refuse(struct wallet_probe *probe, const struct push_gone *gone);
 bool probe_end(struct wallet_probe *probe, const struct push_lease *lease, bool ok);
 void probe_complain(struct wallet_probe *probe, const struct push_complaint *complaint);

@@ -16,8 +16,8 @@ struct settled_work {
 	wall_us                  left_until; /* phones that were left out rest until then; 0: none */
 };
 
-/* Stages that the row's work has ended, done or given up: the row goes. If it is behind, it is due at once, and if phones were left out, at
- * the end of their rest, with all of its tries. */
+/* Stages the end of the row's work, done or given up. The row is deleted, unless the pass has changed since the lease
+ * (then it is due now) or phones were left out (then it is due at left_until). A row that stays has no failed tries. */
 must_check enum err settle_end(struct request *request, struct settled_work *work);
 /* Stages that it has failed and is tried again later; after the last try it ends. */
 must_check enum err settle_again(struct request *request, struct settled_work *work);

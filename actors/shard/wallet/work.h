@@ -93,8 +93,8 @@ struct work_queue {
 
 must_check enum err work_load(struct work_queue **queue, struct view *view);
 void                work_free(struct work_queue **queue); /* NULL is fine */
-/* Call after a command's writes have been applied. A row that is put ends the lease of its work; at Google,
- * if it is put by the report. */
+/* Call after a command's writes have been applied. A put of a row ends the lease of its work. Of the puts of a row at
+ * Google only that of the lease's report does. A deletion always does. */
 must_check enum err work_on_writes(struct work_queue *queue, const struct writes *writes, wall_us now);
 
 /* Takes the next of that kind that is due; NULL: none. Its row's next write settles it, or work_again(). Borrowed until then. */

@@ -1,6 +1,7 @@
-/* The class, unless it is that of an object and looks as it did when it was written last ─▶ the message, if there is a new one ─▶ the object, if it is of one.
- *
- * A class or an object is written by PATCH. A class that Google has not is made by POST, as is an object that a link is to name. */
+/* Writes a class, then a message, then an object at Google. The class is skipped if there is an object and this
+ * process wrote the same class last; the message, if none is new; the object, if the work is of a class alone. Classes
+ * and objects are written by PATCH. A class that Google does not have is made by POST; an object only if a link is to
+ * name it. */
 #include "actors/timer/google/work.h"
 
 #include "schemas/limits.h"
