@@ -36,7 +36,8 @@ const struct row option_rows[] = {
      .note = "The number is fixed on the first start. A later start with another number is refused."},
     {"--memory", NUMBER_I64, AT(memory_bytes), .min = LATE_MEMORY_MIN, .max = INT64_MAX, .value = "BYTES",
      .example = "1073741824", .about = "memory of each shard for passes that were used lately",
-     .unset = "an eighth of the memory it may use, for all shards at most half of that; at least 67108864",
+     .unset = "an eighth of the memory that the service may use; for all shards together at most half of "
+              "that memory; at least 67108864",
      .note =
          "A pass takes 66 bytes, and 11 more for its id. A pass that is not in memory costs a read from the "
          "tables when it is used next. The default counts what the machine and control groups permit. See "
