@@ -18,6 +18,11 @@ static enum err failed(void)
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
+bool file_lacks_call(int error)
+{
+	return error == EOPNOTSUPP || error == ENOSYS || error == EPERM;
+}
+
 uint64_t page_bytes(void)
 {
 	return (uint64_t)sysconf(_SC_PAGESIZE);

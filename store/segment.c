@@ -51,7 +51,7 @@ static enum err write_zeros(int fd, uint64_t bytes, struct progress *progress)
 /* Reserves all of the space first, so that a disk too full for it is not filled to the brim. */
 static enum err reserve(int fd, uint64_t bytes)
 {
-	if (!fallocate(fd, 0, 0, (off_t)bytes) || errno == EOPNOTSUPP) return OK;
+	if (!fallocate(fd, 0, 0, (off_t)bytes) || file_lacks_call(errno)) return OK;
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
