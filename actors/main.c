@@ -10,6 +10,7 @@
 #include "ops/cli/cli.h"
 #include "schemas/messages.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool wants_help(int argc, char **argv)
@@ -127,9 +129,23 @@ static void keep_memory_out_of_cores(void)
 	(void)setrlimit(RLIMIT_CORE, &limit);
 }
 
+/* What a parent may have left us that our work would fail by. An ignored SIGCHLD takes the exit status of children from
+ * waitpid(). A umask is for others: one that takes the owner's own bits makes files that we could not open again. */
+static void settle_inheritance(void)
+{
+	signal(SIGCHLD, SIG_DFL);
+	umask(umask(S_IRWXU | S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO));
+}
+
 int main(int argc, char **argv)
 {
-	if (!fill_standard_descriptors()) return 1;
+	if (!fill_standard_descriptors()) {
+		fprintf(stderr,
+		        "stampede: a standard descriptor is closed, and /dev/null cannot be opened: %s\n",
+		        strerror(errno));
+		return 1;
+	}
+	settle_inheritance();
 	keep_memory_out_of_cores();
 	environment_clean();
 	signal(SIGPIPE, SIG_IGN);

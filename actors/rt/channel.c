@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <zmq.h>
 
 enum {
@@ -21,6 +24,9 @@ enum {
 	SOCKETS_MAX = 3 * HTTP_THREADS_MAX * SHARDS_MAX +
 	              64, /* of one process; a DEALER's monitor takes two */
 	MONITOR_ENDPOINT_TEXT = 48,
+	/* Of a context with its first socket: threads, and descriptors at the most. */
+	CONTEXT_THREADS = 2,
+	CONTEXT_DESCRIPTORS = 12,
 };
 
 struct channel {
@@ -38,10 +44,50 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void           *context;  /* NULL: no channel is open */
 static unsigned        channels; /* open ones */
 
+static void *end_at_once(void *nothing)
+{
+	return nothing;
+}
+
+static const char *try_threads(void)
+{
+	pthread_t threads[CONTEXT_THREADS];
+	unsigned  count = 0;
+	int       error = 0;
+	while (count < CONTEXT_THREADS && !(error = pthread_create(&threads[count], NULL, end_at_once, NULL)))
+		count++;
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	errno = error;
+	return error ? "a thread" : NULL;
+}
+
+const char *channel_lack(void)
+{
+	int         fds[CONTEXT_DESCRIPTORS], error;
+	unsigned    count = 0;
+	const char *lack = NULL;
+	while (!lack && count < CONTEXT_DESCRIPTORS) {
+		int fd = count ? eventfd(0, EFD_CLOEXEC) : epoll_create1(EPOLL_CLOEXEC);
+		if (fd < 0)
+			lack = count ? "an eventfd" : "an epoll instance";
+		else
+			fds[count++] = fd;
+	}
+	if (!lack) lack = try_threads();
+	error = errno;
+	while (count)
+		close(fds[--count]);
+	errno = error;
+	return lack;
+}
+
 static enum err context_take(void)
 {
 	pthread_mutex_lock(&mutex);
-	if (!context && (context = zmq_ctx_new())) must(!zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX));
+	bool can_begin = context || !channel_lack();
+	if (!context && can_begin && (context = zmq_ctx_new()))
+		must(!zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX));
 	channels += context != NULL;
 	enum err err = context ? OK : errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
 	pthread_mutex_unlock(&mutex);

@@ -19,7 +19,11 @@ struct packet {
 	void       *hold; /* the transport's */
 };
 
-/* Errors: ERR_IO (the endpoint cannot be used), ERR_NO_MEMORY. */
+/* libzmq ends its process when the system refuses it a thread, an eventfd, an epoll instance or a descriptor. NULL: it would get
+ * them; else the one that is refused, in words, and errno. Tries each. */
+const char *channel_lack(void);
+
+/* Errors: ERR_IO (the endpoint cannot be used, or something is lacking; see errno), ERR_NO_MEMORY. */
 must_check enum err channel_bind(struct channel **channel, const char *endpoint);
 must_check enum err channel_connect(struct channel **channel, const char *endpoint);
 void                channel_close(struct channel **channel);

@@ -347,6 +347,7 @@ static enum err read_config(struct reading *reading, const char *path)
 	char              *rest = reading->options->config_text, why[OPTION_WHY];
 	struct config_line line = {.number = 0};
 
+	reading->options->config_is_empty = !err && !*rest;
 	while (!err && config_file_next(&rest, &line)) {
 		if (!(err = take_line(reading, &line))) continue;
 		memcpy(why, reading->why, sizeof why);

@@ -147,7 +147,10 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 
 	if (err) return err;
 	if ((err = datadir_lock_dir(datadir->fd, LOCK_WAIT_MS))) {
-		refuse_locked(dir);
+		if (err == ERR_LOCKED)
+			refuse_locked(dir);
+		else
+			log_fatal("lock_failed", "data=\"%s\" file=. error=\"%s\"", dir, strerror(errno));
 		datadir_close(datadir);
 		return err;
 	}

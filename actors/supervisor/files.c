@@ -4,6 +4,7 @@
 #include "actors/rt/tls_pair.h"
 
 #include <errno.h>
+#include <openssl/err.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,7 +98,13 @@ enum err files_read(const struct options *options, struct files *files, struct f
 	enum err err;
 
 	*files = (struct files){.has_certificate = false};
-	must(tls);
+	if (!tls) {
+		*refusal = (struct files_refusal){"OpenSSL", "openssl.cnf", ""};
+		const char *why = ERR_reason_error_string(ERR_get_error());
+		snprintf(refusal->reason, sizeof refusal->reason, "TLS cannot be used on this host: %.50s",
+		         why ? why : "no reason given");
+		return ERR_BAD_OPTION;
+	}
 	err = read_all(options, files, refusal);
 	if (!err && options->tls_cert) err = judge_certificate(options, tls, files, refusal);
 	if (!err && options->egress_ca) err = judge_authorities(options, tls, files, refusal);

@@ -1,10 +1,12 @@
 /* Checks the host's resources before anything is created: with too little, the service would fail later, in the middle of its
  * work. */
 #include "actors/supervisor/means.h"
+#include "actors/rt/channel.h"
 #include "actors/rt/log.h"
 #include "actors/rt/needs.h"
 #include "schemas/limits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,6 +33,67 @@ static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint
 	log_fatal("limit_too_low", "limit=%s needed=%" PRIu64 " allowed=%" PRIu64 " reason=\"%s\"", name,
 	          needed, (uint64_t)limit.rlim_cur, advice);
 	return ERR_UNSUPPORTED;
+}
+
+/* Of the threads that have no size of their own. Raised no further than needed: what is unlimited changes where the kernel puts
+ * memory. */
+static enum err look_at_stack(void)
+{
+	enum { LEAST = 256 << 10, ENOUGH = 8 << 20 };
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= LEAST) return OK;
+	limit.rlim_cur = limit.rlim_max < ENOUGH ? limit.rlim_max : ENOUGH;
+	if (limit.rlim_cur >= LEAST && !setrlimit(RLIMIT_STACK, &limit)) return OK;
+	log_fatal("limit_too_low",
+	          "limit=RLIMIT_STACK needed=%d allowed=%" PRIu64
+	          " reason=\"a thread has too little stack: raise ulimit -s, in KiB, or LimitSTACK= of the "
+	          "unit\"",
+	          LEAST, (uint64_t)limit.rlim_max);
+	return ERR_UNSUPPORTED;
+}
+
+/* A process that reaches it is killed; a service runs on and on. */
+static void look_at_cpu_time(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_CPU, &limit) || limit.rlim_cur == RLIM_INFINITY) return;
+	limit.rlim_cur = limit.rlim_max;
+	if (!setrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur == RLIM_INFINITY) return;
+	log_warn("cpu_time_limited",
+	         "limit=RLIMIT_CPU seconds=%" PRIu64
+	         " reason=\"a process is killed after so much processor time: remove ulimit -t, or LimitCPU= "
+	         "of the unit\"",
+	         (uint64_t)limit.rlim_cur);
+}
+
+static enum err look_for_calls(void)
+{
+	const char *lack = channel_lack();
+
+	if (!lack) return OK;
+	log_fatal("system_call_refused",
+	          "what=\"%s\" error=\"%s\" reason=\"a limit, or a filter of system calls such as a "
+	          "container's seccomp profile, refuses it\"",
+	          lack, strerror(errno));
+	return ERR_UNSUPPORTED;
+}
+
+/* Those that our parent left us stay open, in every process. What we opened ourselves is closed in others. */
+static uint32_t inherited_descriptors(void)
+{
+	DIR                 *list = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint32_t             count = 0;
+
+	while (list && (entry = readdir(list))) {
+		int fd = (int)strtoll(entry->d_name, NULL, 10); /* 0: `.` and `..` */
+		int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFD) : -1;
+		count += flags >= 0 && !(flags & FD_CLOEXEC);
+	}
+	if (list) closedir(list);
+	return count;
 }
 
 static bool is_readable(const char *path)
@@ -91,13 +154,17 @@ enum err means_of_process(void)
 	for (size_t i = 0; !err && i < sizeof needs / sizeof *needs; i++)
 		err = raise_limit(needs[i].resource, needs[i].name, needs[i].needed, needs[i].advice);
 	if (!err) err = look_for_addresses();
+	if (!err) err = look_at_stack();
+	if (!err) err = look_for_calls();
+	if (!err) look_at_cpu_time();
 	return err ? err : needs_libcurl();
 }
 
 enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
 {
 	return raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE",
-	                   NEEDS_DESCRIPTORS + (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS,
+	                   NEEDS_DESCRIPTORS + inherited_descriptors() +
+	                       (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS,
 	                   "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit");
 }
 
@@ -123,8 +190,8 @@ static void *wait_for_end(void *lock)
 	return NULL;
 }
 
-/* Starts that many threads at once; returns how many there were. */
-static uint32_t try_tasks(uint32_t wanted, pthread_t *threads)
+/* Starts that many threads at once; returns how many there were, and in *error why no more. */
+static uint32_t try_tasks(uint32_t wanted, pthread_t *threads, int *error)
 {
 	enum { STACK_BYTES = 128 << 10 }; /* memory has a limit of its own */
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -134,7 +201,8 @@ static uint32_t try_tasks(uint32_t wanted, pthread_t *threads)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_mutex_lock(&lock);
-	while (count < wanted && !pthread_create(&threads[count], &attributes, wait_for_end, &lock))
+	while (count < wanted &&
+	       !(*error = pthread_create(&threads[count], &attributes, wait_for_end, &lock)))
 		count++;
 	pthread_mutex_unlock(&lock);
 	for (uint32_t i = 0; i < count; i++)
@@ -147,10 +215,16 @@ enum err means_of_tasks(uint32_t shards, uint32_t http_threads)
 {
 	uint32_t   needed = NEEDS_FLOOR_TASKS + shards * NEEDS_SHARD_TASKS + http_threads;
 	pthread_t *threads = calloc(needed, sizeof *threads);
-	uint32_t   allowed = threads ? try_tasks(needed, threads) : 0;
+	int        error = ENOMEM;
+	uint32_t   allowed = threads ? try_tasks(needed, threads, &error) : 0;
 
 	free(threads);
 	if (allowed == needed) return OK;
+	if (error != EAGAIN) {
+		log_fatal("system_call_refused", "what=\"a thread\" error=\"%s\" number=%u", strerror(error),
+		          allowed + 1);
+		return ERR_UNSUPPORTED;
+	}
 	log_fatal(
 	    "limit_too_low",
 	    "limit=RLIMIT_NPROC needed=%u allowed=%u reason=\"too few processes and threads may be started: "

@@ -156,9 +156,9 @@ static void open_log(struct supervisor *self)
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-static enum err cannot_start(enum err err)
+static enum err cannot_start(const char *what, enum err err)
 {
-	log_fatal("cannot_start", "code=%s error=\"%s\"", err_code(err), strerror(errno));
+	log_fatal("cannot_start", "what=\"%s\" code=%s error=\"%s\"", what, err_code(err), strerror(errno));
 	return err;
 }
 
@@ -168,12 +168,12 @@ static enum err open_loop(struct supervisor *self)
 	enum err err;
 
 	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
-	if ((err = loop_open(&self->loop)) ||
-	    (err = status_server_open(&self->server, endpoint, (uint64_t)time_wall().v, &self->children,
+	if ((err = loop_open(&self->loop))) return cannot_start("event loop", err);
+	if ((err = status_server_open(&self->server, endpoint, (uint64_t)time_wall().v, &self->children,
 	                              &self->reload)) ||
 	    (err = loop_watch(&self->loop, self->signal_fd)) ||
 	    (err = loop_watch(&self->loop, status_server_fd(self->server))))
-		return cannot_start(err);
+		return cannot_start("socket for commands", err);
 	return OK;
 }
 
@@ -305,13 +305,13 @@ int supervisor_main(const struct options *options)
 	err = signals_take(true, &self.signal_fd);
 	open_log(&self);
 	if (err) {
-		cannot_start(err);
+		cannot_start("signals", err);
 		goto out;
 	}
 	if ((err = settle(&self))) goto out;
 	complete_options(&self);
 	if ((err = plan(&self))) {
-		cannot_start(err);
+		cannot_start("files for the processes", err);
 		goto out;
 	}
 	if ((err = open_loop(&self))) goto out;

@@ -1,10 +1,14 @@
 /* Shared by the commands: failing, calling a shard, packing arguments, reading answers. */
+#include "actors/rt/channel.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/reach.h"
 #include "schemas/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
 {
@@ -51,12 +55,38 @@ void cli_name_option(struct cli *cli, const char *option)
 	memcpy(cli->message, message, sizeof message);
 }
 
+void cli_settle_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur != limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+		if (flags >= 0 && flags & O_NONBLOCK) (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	}
+}
+
+/* False: this process may not have what a session takes. */
+static bool look_for_means(char text[REASON_TEXT])
+{
+	const char *lack = channel_lack();
+
+	if (lack)
+		snprintf(text, REASON_TEXT, "The system refuses this process %s: %s.", lack, strerror(errno));
+	return !lack;
+}
+
 enum outcome cli_open(struct cli *cli)
 {
 	char     text[REASON_TEXT];
-	enum err err = cli->service ? OK : service_open(cli->data, &cli->service);
+	enum err err = OK;
 
-	if (!err) return DONE;
+	if (cli->service) return DONE;
+	if (!look_for_means(text)) return cli_fail(cli, ERR_UNSUPPORTED, text);
+	if (!(err = service_open(cli->data, &cli->service))) return DONE;
 	reach_explain(cli->data, err, text);
 	return cli_fail(cli, err, text);
 }

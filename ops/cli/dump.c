@@ -44,9 +44,10 @@ static enum outcome dump(struct cli *cli, struct offline *work)
 		snprintf(text, sizeof text, "The files crash their reader (signal %d).", signal);
 	else
 		snprintf(text, sizeof text, "Its reader ended without a word.");
-	if (err)
-		outcome = cli_fail(cli, err == ERR_PEER_GONE ? ERR_DAMAGED : err,
-		                   err == ERR_PEER_GONE ? text : NULL);
+	if (err == ERR_PEER_GONE)
+		outcome = cli_fail(cli, ERR_DAMAGED, text);
+	else if (err)
+		outcome = cli_fail(cli, err, err == ERR_UNSUPPORTED ? OFFLINE_NOT_RUN : NULL);
 	else if (!done)
 		outcome = take_refusal(cli, buffer_span(&refusal));
 	buffer_free(&refusal);

@@ -120,6 +120,7 @@ enum err offline_run(const struct offline *work, struct bar *bar, struct buffer 
 	*signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	*done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (err) return err;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED) return ERR_UNSUPPORTED;
 	return *signal || !outcome->size ? ERR_PEER_GONE : OK;
 }
 

@@ -13,10 +13,15 @@ struct offline {
 };
 
 /* Runs it to its end. *outcome gets the JSON object that it printed last; `done`: that is its result, and not
- * {"code","message"}. Errors: ERR_IO (it could not be run), ERR_PEER_GONE (killed by *signal; 0: it ended without an outcome),
- * ERR_NO_MEMORY. */
+ * {"code","message"}. Errors: ERR_IO (it could not be run), ERR_UNSUPPORTED (likewise: OFFLINE_NOT_RUN has the cause),
+ * ERR_PEER_GONE (killed by *signal; 0: it ended without an outcome), ERR_NO_MEMORY. */
 must_check enum err offline_run(const struct offline *work, struct bar *bar, struct buffer *outcome,
                                 bool *done, int *signal);
+
+#define OFFLINE_NOT_RUN                                                                                      \
+	"The process that reads the files cannot be started from /proc/self/exe: is /proc mounted, and may " \
+	"this "                                                                                              \
+	"program be executed again?"
 
 /* FAILED, with the {"code","message"} of its outcome. */
 enum outcome offline_fail(struct cli *cli, struct span refusal);

@@ -70,6 +70,7 @@ static enum cause look_inside(const char *dir, struct reason *reason, char why[V
 		return CAUSE_DATA_VERSION;
 	}
 	datadir_close(&datadir);
+	if (access("/proc/self/fd", X_OK)) return CAUSE_PROC_MISSING;
 	err = datadir_open(dir, &datadir);
 	if (!err && (reason->least = listener_of(&datadir)))
 		cause = CAUSE_SUPERVISOR_SILENT;

@@ -113,7 +113,7 @@ static enum outcome work_on(struct restoring *self, uint32_t shard, const char *
 	self->bar.part++;
 	if (err) {
 		snprintf(message, sizeof message, "The work on shard %u did not come to its end.", shard);
-		cli_fail(self->cli, err, message);
+		cli_fail(self->cli, err, err == ERR_UNSUPPORTED ? OFFLINE_NOT_RUN : message);
 	} else if (!done) {
 		offline_fail(self->cli, buffer_span(&outcome));
 	} else if (lineage) {

@@ -145,7 +145,7 @@ static enum outcome check_shard(struct verifying *self, uint32_t shard)
 	if (err == ERR_PEER_GONE) {
 		add_silent_shard(self, shard, signal);
 	} else if (err) {
-		outcome = cli_fail(self->cli, err, NULL);
+		outcome = cli_fail(self->cli, err, err == ERR_UNSUPPORTED ? OFFLINE_NOT_RUN : NULL);
 	} else if (!done) {
 		outcome = offline_fail(self->cli, buffer_span(&object));
 	} else {
