@@ -94,13 +94,13 @@ static void read_target(struct exchange *exchange)
 }
 
 /* Errors of key and route come before those of the body. Where no key is asked for, nothing else looks at the body. */
-static bool other_errors_come_first(const struct exchange *exchange)
+static bool other_errors_come_first(const struct exchange *exchange, const struct request_headers *headers)
 {
 	const struct connection *connection = exchange->connection;
 	enum err                 refusal = connection->refusal;
 	if (refusal == ERR_PAYLOAD_TOO_LARGE || refusal == ERR_UNAUTHENTICATED) return true;
 	return refusal == ERR_INVALID_REQUEST && !connection->is_unread && !connection->admin &&
-	       bearer_guards(exchange->path);
+	       !headers->preflight_method.size && bearer_guards(exchange->path);
 }
 
 enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_headers *headers)
@@ -122,7 +122,7 @@ enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_
 	*begun = exchange;
 	if (!connection->refusal) return OK;
 	req->http1_is_persistent = 0; /* the start of the next request is ambiguous */
-	if (other_errors_come_first(exchange)) return OK;
+	if (other_errors_come_first(exchange, headers)) return OK;
 	answer_error(exchange, connection->refusal, nothing, span_str(thread->refusal.message));
 	return connection->refusal;
 }

@@ -43,50 +43,69 @@ struct channel {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void           *context;  /* NULL: no channel is open */
 static unsigned        channels; /* open ones */
+static const char     *lacked;   /* what the last attempt to make a context lacked; NULL: nothing */
+static int             lacked_error;
 
-static void *end_at_once(void *nothing)
+/* Threads of a trial wait for the lock, so that they exist at once. */
+static void *wait_for_lock(void *lock)
 {
-	return nothing;
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+	return NULL;
 }
 
-static const char *try_threads(void)
+/* Returns the error of the first that cannot be started. */
+static int try_threads(void)
 {
-	pthread_t threads[CONTEXT_THREADS];
-	unsigned  count = 0;
-	int       error = 0;
-	while (count < CONTEXT_THREADS && !(error = pthread_create(&threads[count], NULL, end_at_once, NULL)))
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t       threads[CONTEXT_THREADS];
+	unsigned        count = 0;
+	int             error = 0;
+	pthread_mutex_lock(&lock);
+	while (count < CONTEXT_THREADS &&
+	       !(error = pthread_create(&threads[count], NULL, wait_for_lock, &lock)))
 		count++;
+	pthread_mutex_unlock(&lock);
 	for (unsigned i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
-	errno = error;
-	return error ? "a thread" : NULL;
+	return error;
 }
 
 const char *channel_lack(void)
 {
-	int         fds[CONTEXT_DESCRIPTORS], error;
+	int         fds[CONTEXT_DESCRIPTORS], error = 0;
 	unsigned    count = 0;
 	const char *lack = NULL;
-	while (!lack && count < CONTEXT_DESCRIPTORS) {
+	while (!error && count < CONTEXT_DESCRIPTORS) {
 		int fd = count ? eventfd(0, EFD_CLOEXEC) : epoll_create1(EPOLL_CLOEXEC);
 		if (fd < 0)
-			lack = count ? "an eventfd" : "an epoll instance";
+			error = errno;
 		else
 			fds[count++] = fd;
 	}
-	if (!lack) lack = try_threads();
-	error = errno;
+	if (error) lack = count ? "an eventfd" : "an epoll instance";
+	if (!error && (error = try_threads())) lack = "a thread";
 	while (count)
 		close(fds[--count]);
 	errno = error;
 	return lack;
 }
 
+const char *channel_lacked(int *error)
+{
+	pthread_mutex_lock(&mutex);
+	const char *what = lacked;
+	*error = lacked_error;
+	pthread_mutex_unlock(&mutex);
+	return what;
+}
+
 static enum err context_take(void)
 {
 	pthread_mutex_lock(&mutex);
-	bool can_begin = context || !channel_lack();
-	if (!context && can_begin && (context = zmq_ctx_new()))
+	if (!context) lacked = channel_lack();
+	lacked_error = lacked ? errno : 0;
+	if (!context && !lacked && (context = zmq_ctx_new()))
 		must(!zmq_ctx_set(context, ZMQ_MAX_SOCKETS, SOCKETS_MAX));
 	channels += context != NULL;
 	enum err err = context ? OK : errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO;

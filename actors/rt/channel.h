@@ -20,8 +20,10 @@ struct packet {
 };
 
 /* libzmq ends its process when the system refuses it a thread, an eventfd, an epoll instance or a descriptor. NULL: it would get
- * them; else the one that is refused, in words, and errno. Tries each. */
+ * them; else the one that is refused, in words, and errno. Tries each. The first channel tries them too. */
 const char *channel_lack(void);
+/* What the first channel lacked when it was opened last; NULL: nothing. */
+const char *channel_lacked(int *error);
 
 /* Errors: ERR_IO (the endpoint cannot be used, or something is lacking; see errno), ERR_NO_MEMORY. */
 must_check enum err channel_bind(struct channel **channel, const char *endpoint);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file with a zero byte: by its byte order mark, or else by its first character, a zero byte beside an ASCII one. */
@@ -17,21 +18,23 @@ static const char *why_zero(const char *text, size_t size)
 	return "the file holds a zero byte";
 }
 
-enum err config_file_load(const char *path, char **text, char why[OPTION_WHY])
+enum err config_file_load(const char *path, struct options *options, char why[OPTION_WHY])
 {
-	mono_us until;
-	int     fd = named_file_open(path, &until);
-	char   *room = *text = NULL;
-	size_t  size = 0;
-	ssize_t got = -1;
+	mono_us     until;
+	int         fd = named_file_open(path, &until);
+	char       *room = NULL;
+	struct stat st;
+	size_t      size = 0;
+	ssize_t     got = -1;
 
-	if (fd >= 0 && (room = *text = malloc(CONFIG_FILE_BYTES_MAX + 1)))
+	if (fd >= 0 && (room = options->config_text = malloc(CONFIG_FILE_BYTES_MAX + 1)))
 		while (size < CONFIG_FILE_BYTES_MAX &&
 		       (got = named_file_read(fd, room + size, CONFIG_FILE_BYTES_MAX - size, until)) > 0)
 			size += (size_t)got;
 	if (got != 0)
 		snprintf(why, OPTION_WHY, "--config: cannot read %.60s: %s", path,
 		         size == CONFIG_FILE_BYTES_MAX ? "too large" : named_file_error(errno));
+	options->config_is_dry = got == 0 && !size && !fstat(fd, &st) && !S_ISREG(st.st_mode);
 	if (fd >= 0) close(fd);
 	if (got != 0) return ERR_BAD_OPTION;
 	if (memchr(room, 0, size)) {

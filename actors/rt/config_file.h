@@ -5,9 +5,9 @@
  * space, so that a value may contain one. */
 enum { CONFIG_FILE_BYTES_MAX = 1 << 20 };
 
-/* Reads the whole file. *text is the caller's to free, also after a failure; NULL: none. On failure `why` says what is wrong.
- * Errors: ERR_BAD_OPTION. */
-must_check enum err config_file_load(const char *path, char **text, char why[OPTION_WHY]);
+/* Reads the whole file into options->config_text, and sets config_is_dry. options_free() frees it, also after a failure, of
+ * which `why` says what is wrong. Errors: ERR_BAD_OPTION. */
+must_check enum err config_file_load(const char *path, struct options *options, char why[OPTION_WHY]);
 
 struct config_line {
 	unsigned number; /* from 1; 0 before the first */

@@ -2,6 +2,28 @@
 #include "actors/rt/log.h"
 #include "schemas/libcurl.h"
 
+#include <pthread.h>
+#include <sys/resource.h>
+
+/* To no more than is usual: without a limit the kernel places memory in another way. The C library has read the limit when the
+ * program began, so its default for threads is set too. */
+bool needs_stack(uint64_t *allowed)
+{
+	enum { USUAL = 8 << 20 };
+	struct rlimit  limit;
+	pthread_attr_t attributes;
+
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= NEEDS_STACK_BYTES) return true;
+	*allowed = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max < USUAL ? limit.rlim_max : USUAL;
+	if (limit.rlim_cur < NEEDS_STACK_BYTES || setrlimit(RLIMIT_STACK, &limit)) return false;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, limit.rlim_cur);
+	bool is_set = !pthread_setattr_default_np(&attributes);
+	pthread_attr_destroy(&attributes);
+	return is_set;
+}
+
 enum err needs_libcurl(void)
 {
 	const char *fault;

@@ -2,6 +2,7 @@
 #include "schemas/err.h"
 #include "schemas/limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a host must provide; with less a start is refused. Units: bytes; files; descriptors. */
@@ -46,8 +47,16 @@ static inline uint64_t needs_lists(uint64_t memory_bytes)
 
 /* Open files of a process: of each session between a thread of http and a shard, and of everything else but connections. These get
  * the rest, but at least half of what the sessions leave. */
-#define NEEDS_DESCRIPTORS         DESCRIPTORS_RESERVED
-#define NEEDS_SESSION_DESCRIPTORS 6u
+#define NEEDS_DESCRIPTORS            DESCRIPTORS_RESERVED
+#define NEEDS_SESSION_DESCRIPTORS    6u
+/* Of the supervisor, besides what its parent left it. */
+#define NEEDS_SUPERVISOR_DESCRIPTORS 96u
+
+/* Stack of a thread. */
+#define NEEDS_STACK_BYTES (256 << 10)
+/* Raises a lower limit, for threads of this process that are still to be started, and for its children. False: it may not be
+ * raised so far; *allowed has how far. */
+must_check bool needs_stack(uint64_t *allowed);
 
 /* Loads libcurl, which processes that check or call URLs need. Errors (logged): ERR_UNSUPPORTED. */
 must_check enum err needs_libcurl(void);

@@ -343,11 +343,10 @@ static enum err take_line(struct reading *reading, const struct config_line *lin
 
 static enum err read_config(struct reading *reading, const char *path)
 {
-	enum err           err = config_file_load(path, &reading->options->config_text, reading->why);
+	enum err           err = config_file_load(path, reading->options, reading->why);
 	char              *rest = reading->options->config_text, why[OPTION_WHY];
 	struct config_line line = {.number = 0};
 
-	reading->options->config_is_empty = !err && !*rest;
 	while (!err && config_file_next(&rest, &line)) {
 		if (!(err = take_line(reading, &line))) continue;
 		memcpy(why, reading->why, sizeof why);

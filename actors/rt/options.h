@@ -57,9 +57,9 @@ struct options {
 	const char *table;   /* what to dump */
 	const char *lineage; /* of the directory being restored, 32 hexadecimal digits */
 
-	char  *config_text;     /* text of the --config file, which strings point into */
-	bool   config_is_empty; /* it has not one byte */
-	int    argc;            /* the command line, to read it again */
+	char  *config_text;   /* text of the --config file, which strings point into */
+	bool   config_is_dry; /* it is a pipe, and gave nothing */
+	int    argc;          /* the command line, to read it again */
 	char **argv;
 };
 

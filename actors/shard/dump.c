@@ -5,6 +5,7 @@
  * everything that can be shown. A closed pipe is no failure. The directory is that of a shard, or a copy of one. Nothing in it
  * is changed. The process holds its locks, so that it cannot be served meanwhile. */
 #include "actors/roles.h"
+#include "actors/rt/stdio_wait.h"
 #include "actors/rt/datadir.h"
 #include "schemas/cause.h"
 #include "schemas/json.h"
@@ -133,6 +134,7 @@ static int dump_rows(int shard_fd, const struct options *options)
 
 int dump_main(const struct options *options)
 {
+	stdio_wait();
 	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);

@@ -94,6 +94,7 @@ static enum err judge_authorities(const struct options *options, SSL_CTX *tls, c
 
 enum err files_read(const struct options *options, struct files *files, struct files_refusal *refusal)
 {
+	ERR_clear_error();
 	SSL_CTX *tls = SSL_CTX_new(TLS_method());
 	enum err err;
 

@@ -35,32 +35,28 @@ static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint
 	return ERR_UNSUPPORTED;
 }
 
-/* Of the threads that have no size of their own. Raised no further than needed: what is unlimited changes where the kernel puts
- * memory. */
 static enum err look_at_stack(void)
 {
-	enum { LEAST = 256 << 10, ENOUGH = 8 << 20 };
-	struct rlimit limit;
+	uint64_t allowed;
 
-	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= LEAST) return OK;
-	limit.rlim_cur = limit.rlim_max < ENOUGH ? limit.rlim_max : ENOUGH;
-	if (limit.rlim_cur >= LEAST && !setrlimit(RLIMIT_STACK, &limit)) return OK;
+	if (needs_stack(&allowed)) return OK;
 	log_fatal("limit_too_low",
 	          "limit=RLIMIT_STACK needed=%d allowed=%" PRIu64
 	          " reason=\"a thread has too little stack: raise ulimit -s, in KiB, or LimitSTACK= of the "
 	          "unit\"",
-	          LEAST, (uint64_t)limit.rlim_max);
+	          NEEDS_STACK_BYTES, allowed);
 	return ERR_UNSUPPORTED;
 }
 
 /* A process that reaches it is killed; a service runs on and on. */
 static void look_at_cpu_time(void)
 {
-	struct rlimit limit;
+	struct rlimit limit, raised;
 
 	if (getrlimit(RLIMIT_CPU, &limit) || limit.rlim_cur == RLIM_INFINITY) return;
-	limit.rlim_cur = limit.rlim_max;
-	if (!setrlimit(RLIMIT_CPU, &limit) && limit.rlim_cur == RLIM_INFINITY) return;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (!setrlimit(RLIMIT_CPU, &raised)) limit = raised;
+	if (limit.rlim_cur == RLIM_INFINITY) return;
 	log_warn("cpu_time_limited",
 	         "limit=RLIMIT_CPU seconds=%" PRIu64
 	         " reason=\"a process is killed after so much processor time: remove ulimit -t, or LimitCPU= "
@@ -68,19 +64,20 @@ static void look_at_cpu_time(void)
 	         (uint64_t)limit.rlim_cur);
 }
 
+/* Limits of descriptors and threads are looked at when it is known how many are needed. */
 static enum err look_for_calls(void)
 {
 	const char *lack = channel_lack();
 
-	if (!lack) return OK;
+	if (!lack || errno == EMFILE || errno == EAGAIN) return OK;
 	log_fatal("system_call_refused",
-	          "what=\"%s\" error=\"%s\" reason=\"a limit, or a filter of system calls such as a "
-	          "container's seccomp profile, refuses it\"",
+	          "what=\"%s\" error=\"%s\" reason=\"a filter of system calls refuses it, such as a "
+	          "container's seccomp profile\"",
 	          lack, strerror(errno));
 	return ERR_UNSUPPORTED;
 }
 
-/* Those that our parent left us stay open, in every process. What we opened ourselves is closed in others. */
+/* Those that the parent left this process. Its children close them; its own have FD_CLOEXEC. */
 static uint32_t inherited_descriptors(void)
 {
 	DIR                 *list = opendir("/proc/self/fd");
@@ -162,10 +159,15 @@ enum err means_of_process(void)
 
 enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
 {
-	return raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE",
-	                   NEEDS_DESCRIPTORS + inherited_descriptors() +
-	                       (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS,
-	                   "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit");
+	uint64_t http = NEEDS_DESCRIPTORS + (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS;
+	uint64_t supervisor = (uint64_t)inherited_descriptors() + NEEDS_SUPERVISOR_DESCRIPTORS;
+
+	return raise_limit(
+	    RLIMIT_NOFILE, "RLIMIT_NOFILE", http > supervisor ? http : supervisor,
+	    http > supervisor
+	        ? "a process may open too few files: raise ulimit -n, or LimitNOFILE= of the unit"
+	        : "the parent of this process left too many files open: close them, or raise "
+	          "ulimit -n");
 }
 
 enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)

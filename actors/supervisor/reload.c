@@ -127,14 +127,16 @@ static enum err judge_files(const struct reload *reload, const struct options *f
 	return ERR_BAD_OPTION;
 }
 
-/* What came through a pipe at the start is empty when it is opened again; a file is, while an editor writes it. */
-static enum err judge_config(const struct reload *reload, const struct options *fresh,
+/* What came through a pipe at the start gives nothing when it is opened again. */
+static enum err read_options(const struct reload *reload, struct options *fresh,
                              struct reload_outcome *outcome)
 {
-	if (!fresh->config_is_empty || reload->at_start.config_is_empty) return OK;
+	enum err err = options_read(reload->at_start.argc, reload->at_start.argv, fresh, outcome->why);
+
+	if (!fresh->config_is_dry) return err;
 	snprintf(outcome->why, sizeof outcome->why,
-	         "The configuration file is empty now: a pipe can be read only once, at the start.");
-	return ERR_BAD_OPTION;
+	         "The configuration came through a pipe, which can be read only once.");
+	return err == ERR_NO_MEMORY ? err : ERR_BAD_OPTION;
 }
 
 /* http reports a fault of the log in use; it does not block other changes. */
@@ -159,9 +161,7 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	enum err       err;
 
 	*outcome = (struct reload_outcome){.why = "The settings cannot be handed on."};
-	if ((err = options_read(reload->at_start.argc, reload->at_start.argv, &fresh, outcome->why)))
-		goto out;
-	if ((err = judge_config(reload, &fresh, outcome))) goto out;
+	if ((err = read_options(reload, &fresh, outcome))) goto out;
 	if ((err = options_fit(&fresh, outcome->why))) goto out;
 	has_old_tls = keep_scheme(&reload->now, &fresh, &outcome->needs_restart);
 	options_compare(&reload->now, &fresh, true, add, &outcome->changed);

@@ -484,6 +484,6 @@ static enum outcome choose(int argc, char **argv)
 
 int cli_main(int argc, char **argv)
 {
-	cli_settle_descriptors();
+	cli_settle_process();
 	return (int)choose(argc, argv);
 }

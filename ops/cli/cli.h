@@ -51,8 +51,8 @@ enum outcome cli_refuse(struct cli *cli, const struct reason *reason);
 /* In the sentence of a failure, the member at fault becomes the option that gave it. */
 void cli_name_option(struct cli *cli, const char *option);
 
-/* A parent may have left us few descriptors, or made its end of ours non-blocking, which the C library takes for an error. */
-void cli_settle_descriptors(void);
+/* A parent may have left us few descriptors, a small stack, or standard descriptors that do not wait. */
+void cli_settle_process(void);
 
 /* Opens the service, unless it is open. FAILED: with a sentence that says why not. */
 must_check enum outcome cli_open(struct cli *cli);

@@ -1,14 +1,14 @@
 /* Shared by the commands: failing, calling a shard, packing arguments, reading answers. */
 #include "actors/rt/channel.h"
+#include "actors/rt/needs.h"
+#include "actors/rt/stdio_wait.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/reach.h"
 #include "schemas/json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
 {
@@ -55,38 +55,38 @@ void cli_name_option(struct cli *cli, const char *option)
 	memcpy(cli->message, message, sizeof message);
 }
 
-void cli_settle_descriptors(void)
+void cli_settle_process(void)
 {
 	struct rlimit limit;
+	uint64_t      allowed;
 
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur != limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		int flags = fcntl(fd, F_GETFL);
-		if (flags >= 0 && flags & O_NONBLOCK) (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-	}
+	if (!needs_stack(&allowed)) fprintf(stderr, "stampede: ulimit -s is too low for a thread\n");
+	stdio_wait();
 }
 
-/* False: this process may not have what a session takes. */
-static bool look_for_means(char text[REASON_TEXT])
+/* May this process not have what a session takes? */
+static bool lacks_means(char text[REASON_TEXT])
 {
-	const char *lack = channel_lack();
+	int         error;
+	const char *lack = channel_lacked(&error);
 
+	if (!lack && (lack = channel_lack())) error = errno;
 	if (lack)
-		snprintf(text, REASON_TEXT, "The system refuses this process %s: %s.", lack, strerror(errno));
-	return !lack;
+		snprintf(text, REASON_TEXT, "The system refuses this process %s: %s.", lack, strerror(error));
+	return lack != NULL;
 }
 
 enum outcome cli_open(struct cli *cli)
 {
 	char     text[REASON_TEXT];
-	enum err err = OK;
+	enum err err = cli->service ? OK : service_open(cli->data, &cli->service);
 
-	if (cli->service) return DONE;
-	if (!look_for_means(text)) return cli_fail(cli, ERR_UNSUPPORTED, text);
-	if (!(err = service_open(cli->data, &cli->service))) return DONE;
+	if (!err) return DONE;
+	if (lacks_means(text)) return cli_fail(cli, ERR_UNSUPPORTED, text);
 	reach_explain(cli->data, err, text);
 	return cli_fail(cli, err, text);
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 16, PIECE_BYTES = 4096, EXEC_FAILED = 127, SAID_BYTES_MAX = 1 << 20 };
+enum { ARGUMENTS_MAX = 16, PIECE_BYTES = 4096, NOT_BEGUN = 126, EXEC_FAILED = 127, SAID_BYTES_MAX = 1 << 20 };
 
 static void arguments(const struct offline *work, char index[12], const char *argv[ARGUMENTS_MAX])
 {
@@ -41,7 +41,7 @@ _Noreturn static void become(const struct offline *work, const char *const argv[
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || dup2(out, work->prints ? STDERR_FILENO : STDOUT_FILENO) < 0)
-		_exit(EXEC_FAILED);
+		_exit(NOT_BEGUN);
 	execv("/proc/self/exe", (char *const *)argv);
 	_exit(EXEC_FAILED);
 }

@@ -1,5 +1,6 @@
 /* The recorder. The functions of recorder_calls.c have the names of the C library's, so that the store's
- * calls and LMDB's arrive there first; each makes the system call itself. A successful call is written to the
+ * calls and LMDB's arrive there first; each makes the system call itself, but syncs only
+ * if the disk is not to be spared. A successful call is written to the
  * trace before the caller returns, so an entry never precedes its action, and everything that follows from
  * the action comes after it. A sync makes two entries, because only what was written before its beginning is
  * certain at its end.

@@ -1,4 +1,4 @@
-/* The calls that change files: each makes the system call itself and records it. */
+/* The calls that change files: each makes the system call itself and records it; syncs are spared on request. */
 #include "tests/crash/recorder_inside.h"
 
 #include <errno.h>

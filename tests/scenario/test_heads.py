@@ -13,6 +13,7 @@ AUTH = "Authorization: Bearer KEY\r\n"
 JSON = "Content-Type: application/json\r\n"
 BODY = '{"balance_to_add":1}'
 END = "\r\n"
+PREFLIGHT = "Origin: https://shop.example\r\nAccess-Control-Request-Method: POST\r\n"
 SMUGGLED = HEAD + HOST + AUTH + END
 
 
@@ -304,13 +305,14 @@ def test_the_refusal_of_a_body_has_the_clients_request_id(till, card):
 
 
 @pytest.mark.parametrize("what, auth, line, status", [
-    ("no key", "", "POST PASS/loyalty", 401), ("an unknown key", AUTH.replace("KEY", "KEY"[::-1]), "POST PASS/loyalty", 401),
+    ("no key", "", "POST PASS/loyalty", 401), ("an unknown key", AUTH.replace("KEY", "OTHER"), "POST PASS/loyalty", 401),
     ("no key and no route", "", "POST /v1/nothing", 401), ("no route", AUTH, "POST /v1/nothing", 404),
     ("no such method", AUTH, "PUT PASS/loyalty", 405), ("nothing else", AUTH, "POST PASS/loyalty", 400),
-    ("a path without keys", "", "POST /nothing", 400)])
+    ("a path without keys", "", "POST /nothing", 400), ("a preflight", PREFLIGHT, "OPTIONS /v1/passes", 400)])
 def test_errors_of_key_and_route_come_before_those_of_a_chunked_body(till, card, what, auth, line, status):
     text = line + " HTTP/1.1\r\n" + HOST + auth + JSON + "Transfer-Encoding: chunked\r\n" + END + "x\r\n"
-    data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
+    other = till.key[:-1] + ("a" if till.key[-1] != "a" else "b")
+    data = text.replace("KEY", till.key).replace("OTHER", other).replace("PASS", path_of(card)).encode()
     answers = take_answers(talk(till.service.http, [data + SMUGGLED.replace("KEY", till.key).encode()]))
     assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(status, "close")]
 
