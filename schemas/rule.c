@@ -78,7 +78,9 @@ static bool read_conditions(const struct json *file, struct rule *rule, struct f
 	if (!file_knows(value, keys, in, "There is no such condition", fault)) return false;
 	rule->has_min_balance = file_has(value, "min_balance");
 	if (!read_points(value, "min_balance", &rule->min_balance))
-		return file_wrong(fault, in, "min_balance", "A min_balance is a whole number.");
+		return file_wrong(
+		    fault, in, "min_balance",
+		    "A min_balance is a whole number from -9007199254740991 to 9007199254740991.");
 	if (!file_text(value, "template_id", &rule->template_id))
 		return file_wrong(fault, in, "template_id", "A template_id is the id of a pass template.");
 	if (!file_flag(value, "once_per_pass", &rule->once_per_pass))
@@ -102,7 +104,9 @@ static bool read_amount(const struct json *value, const char *in, struct rule_ac
                         struct file_fault *fault)
 {
 	if (!read_points(value, "amount", &action->amount) || action->amount == 0)
-		return file_wrong(fault, in, "amount", "An amount is a whole number other than 0.");
+		return file_wrong(fault, in, "amount",
+		                  "An amount is a whole number other than 0, from -9007199254740991 to "
+		                  "9007199254740991.");
 	return true;
 }
 
@@ -156,7 +160,7 @@ static bool read_actions(const struct json *file, struct rule *rule, struct file
 
 static bool read_head(const struct json *file, struct rule *rule, struct file_fault *fault)
 {
-	static const char *const keys[] = {"name", "active", "event", "conditions", "actions", NULL};
+	static const char *const keys[] = {"id", "name", "active", "event", "conditions", "actions", NULL};
 	const struct json       *event = json_member(file, "event");
 	if (file->kind != JSON_OBJECT) return file_wrong_whole(fault, "file", "A rule is a JSON object.");
 	if (!file_knows(file, keys, "", "A rule has no such member", fault)) return false;

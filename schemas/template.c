@@ -91,7 +91,8 @@ static bool read_field(const struct json *value, const char *in, struct template
 	if (!file_flag(value, "locked", &field->locked))
 		return file_must(fault, in, "locked", "true or false", NULL);
 	if (!file_integer(value, "max_length", &field->max_length) || field->max_length < 0)
-		return file_wrong(fault, in, "max_length", "A max_length is a whole number, 0 or more.");
+		return file_wrong(fault, in, "max_length",
+		                  "A max_length is a whole number from 0 to 9223372036854775807.");
 	return true;
 }
 
@@ -115,8 +116,9 @@ static bool read_fields(const struct json *file, struct template *template, stru
 	char               in[24];
 	if (!list || list->kind != JSON_ARRAY)
 		return file_wrong_whole(fault, "fields", "A template has fields, a JSON array.");
+	_Static_assert(TEMPLATE_FIELDS_MAX == 64, "the sentence has the number");
 	if (list->count > TEMPLATE_FIELDS_MAX)
-		return file_wrong_whole(fault, "fields", "A template cannot have so many fields.");
+		return file_wrong_whole(fault, "fields", "A template has at most 64 fields.");
 	for (const struct json *value = list->child; value; value = value->next) {
 		struct template_field *field = &template->fields[template->field_count];
 		snprintf(in, sizeof in, "fields[%u]", template->field_count);

@@ -339,6 +339,8 @@ static enum outcome misuse(int argc, char **argv)
 	cli_help(stderr, words && is_noun(argv[0]) ? argv[0] : NULL, NULL);
 	if (words)
 		print_unknown(words, argv);
+	else if (argc && !strncmp(argv[0], "--data", strlen("--data")))
+		fputs("stampede: --data stands behind the command\n", stderr);
 	else if (argc)
 		fprintf(stderr, "stampede: unknown option %.60s\n", argv[0]);
 	else

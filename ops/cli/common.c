@@ -15,6 +15,15 @@ enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
 	return cli_fail_field(cli, err, span_of("", 0), message);
 }
 
+/* Names of files may be of any bytes, and may have been cut within a character. */
+static void show_as_text(char *text)
+{
+	size_t size = strlen(text), good;
+
+	while ((good = utf8_valid_size(span_of(text, size))) < size)
+		text[good] = '?';
+}
+
 enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, const char *message)
 {
 	if (cli->err) return FAILED;
@@ -22,6 +31,7 @@ enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, co
 	field = utf8_cut(field, ERROR_FIELD_BYTES_MAX);
 	if (!message) message = field.size ? err_message_of_field(err) : err_message(err);
 	snprintf(cli->message, sizeof cli->message, "%s", message);
+	show_as_text(cli->message);
 	snprintf(cli->field, sizeof cli->field, "%.*s", (int)field.size, (const char *)field.at);
 	return FAILED;
 }

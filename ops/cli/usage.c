@@ -176,6 +176,8 @@ static bool check_option(struct check *check, int argc, char *const *argv, int *
 	if (!value) {
 		if (*i + 1 >= argc || !argv[*i + 1]) return refuse(check, item->name, " wants a value");
 		value = argv[++*i];
+		if (option_at(check->usage, value, strcspn(value, "=")) < check->usage->count)
+			return refuse(check, item->name, " wants a value, and the next word is an option");
 	} else {
 		value++;
 	}

@@ -215,7 +215,7 @@ def test_commands_without_proc(stopped):
         assert code == "UNSUPPORTED" and "is /proc mounted" in message, message
     stopped.start()
     _, message = failed([*WITHOUT_PROC, program, "status", "--data", data])
-    assert "/proc is not mounted" in message, message
+    assert "/proc, which is not mounted" in message, message
 
 
 def test_an_openssl_configuration_that_cannot_be_met(place, tmp_path):

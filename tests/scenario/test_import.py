@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,29 @@ def test_rows_of_a_csv_file_become_passes(shop, tmp_path):
             shop.delete(row[0])
 
 
+def test_files_that_were_joined(shop, tmp_path):
+    """A later header is no pass."""
+    part = "pass_id,visible.name\nj{0},Ada\n"
+    got = run(shop, write(tmp_path / "a.csv", part.format(1) + part.format(2) + "\ufeff" + part.format(3)))
+    assert got.counts == {"created": 3, "failed": 2}
+    assert got.errors.decode().count("INVALID_REQUEST The row repeats the header.") == 2
+    assert ids_in_order(shop)[-3:] == ["j1", "j2", "j3"]
+
+
+def test_names_of_files_in_messages(shop, tmp_path):
+    for name in ("x" + "é" * 100 + ".csv", os.fsdecode(b"caf\xe9.csv")):
+        done = subprocess.run([shop.service.program, "pass", "import", shop.account, tmp_path / name, "--data", shop.service.data],
+                              capture_output=True, check=False)
+        refusal = json.loads(done.stderr.decode("utf-8"))
+        assert done.returncode == 1 and "cannot be opened: No such file" in refusal["message"], refusal
+
+
+def test_arguments_of_an_import(shop, tmp_path):
+    for words, says in (((write(tmp_path / "a.csv", "pass_id\n"), "--wait", "0s"), "--wait wants 1s or more"), (("",), "FILE is empty")):
+        done = shop.service.run("pass", "import", shop.account, *words)
+        assert done.returncode == 2 and done.stderr.splitlines()[-1] == f"stampede: {says}", done
+
+
 def test_invalid_rows_of_a_csv_file(shop, tmp_path):
     header = b"\xef\xbb\xbfpass_id,visible.name,visible.visits,hidden.note\r\n"
     bad = [b"a,Ada,many,\r\n", b",Ada,1,\r\n", b"c,Ada,1\r\n", b"d,Ada,1,,\r\n", b"e,,1,\r\n", b"f,\"Ada\" x,1,\r\n",
@@ -113,6 +137,9 @@ def test_typical_faults_of_spreadsheets_are_reported(shop, tmp_path):
     got = run(shop, write(tmp_path / "b.jsonl", '{"pass_id":"é"}\n'.encode("latin-1") + b'{"pass_id":"a"}\r{"pass_id":"b"}\r'))
     latin, returns = got.errors.decode().splitlines()
     assert "not UTF-8" in latin and "(CR)" in returns
+    for quoted in ('"pass_id";"visible.name"\n"a";"Ada"\n', '"pass_id"\t"visible.name"\n"a"\t"Ada"\n'):
+        message = run(shop, write(tmp_path / "d.csv", quoted)).refusal["message"]
+        assert message == "The header, in line 1: Cells are separated by commas, not by semicolons or tabs."
     assert "(CR)" in run(shop, write(tmp_path / "c.csv", "pass_id,visible.name\ra,Ada\rb,Bob\r")).refusal["message"]
 
 

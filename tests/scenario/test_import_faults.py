@@ -6,6 +6,7 @@ from http.client import HTTPException
 
 import pytest
 from client import Client
+from disk import Disk, NotPermitted
 from harness import Rest, wait_for
 from imports import Running, bodies, check_whole, ids_in_order, jsonl, rows_with_doubles, run, write
 from patience import PATIENCE
@@ -134,6 +135,52 @@ def test_an_aborted_import_reports_its_position(new_service, tmp_path, how, code
     again = run(shop, rest)
     assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
     assert again.counts["created"] + created >= len(rows) - failed
+    shop.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = Disk("tmpfs", tmp_path / "disk", 1)
+    try:
+        yield disk.mount()
+    except NotPermitted as reason:
+        pytest.skip(str(reason))
+    finally:
+        disk.unmount()
+
+
+def test_a_disk_that_is_full_for_the_rows_that_failed(new_service, small_disk):
+    """What is there can be imported as it is, and the message says how much that is."""
+    shop = Shop(new_service(shards=1), ("balance",))
+    rows = [{"pass_id": f"f{i}", "visible": {"nme" if i % 2 else "name": "Ada " * 5}} for i in range(12000)]
+    path = write(small_disk.at / "a.jsonl", jsonl(rows))
+    got = run(shop, path)
+    message, count = got.refusal["message"], got.failed.count(b"\n")
+    assert got.refusal["code"] == "STORAGE_FULL" and "No space left on device" in message, message
+    assert f"FILE.failed has the first {count} rows that failed." in message and count > 100, message
+    assert got.failed.decode() == jsonl([row for row in rows if "nme" in row["visible"]][:count])
+    shop.close()
+
+
+@pytest.mark.parametrize("how", ["cut", "rewritten"])
+def test_a_file_that_changes_while_it_is_imported(new_service, tmp_path, how):
+    """No pass is made of two contents."""
+    shop = Shop(new_service(shards=1), ("balance",))
+    rows = bodies(60000)
+    path = write(tmp_path / "a.jsonl", jsonl(rows))
+    running = Running(shop, path)
+    running.wait_created(500)
+    running.process.send_signal(signal.SIGSTOP)
+    if how == "cut":
+        with open(path, "r+b") as file:
+            file.truncate(path.stat().st_size * 2 // 3 + 7)
+    else:
+        write(path, jsonl(bodies(60000, prefix="other")))
+    running.process.send_signal(signal.SIGCONT)
+    refusal = running.end().refusal
+    assert refusal["code"] == "RESOURCE_CONFLICT" and "The file was changed while it was imported" in refusal["message"], refusal
+    made = ids_in_order(shop)
+    assert made == [row["pass_id"] for row in rows[:len(made)]], "of the first content alone"
     shop.close()
 
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,9 +17,25 @@ static const char rows_suffix[] = ".failed", errors_suffix[] = ".errors";
 
 static enum err fail(struct failed *failed, const char *suffix)
 {
-	snprintf(failed->why, sizeof failed->why, "%.150s%s cannot be written: %s.", failed->path, suffix,
-	         strerror(errno));
-	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
+	int error = errno;
+
+	snprintf(failed->why, sizeof failed->why, "%.100s%s cannot be written: %s.", failed->path, suffix,
+	         strerror(error));
+	return error == ENOSPC || error == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
+}
+
+/* Of a row that was not written whole, nothing stays: the file can be imported as it is. */
+static enum err fail_row(struct failed *failed, const char *suffix)
+{
+	enum err err = fail(failed, suffix);
+	size_t   size = strlen(failed->why);
+
+	__fpurge(failed->rows);
+	(void)!ftruncate(fileno(failed->rows), (off_t)failed->whole);
+	failed->is_cut = true;
+	snprintf(failed->why + size, sizeof failed->why - size,
+	         " FILE.failed has the first %llu rows that failed.", (unsigned long long)failed->count);
+	return err;
 }
 
 static bool name(const struct failed *failed, const char *suffix, char path[PATH_MAX])
@@ -80,11 +97,13 @@ static enum err copy(struct failed *failed, uint64_t at, uint64_t size)
 			return ERR_IO;
 		}
 		if (fwrite(bytes, 1, (size_t)got, failed->rows) != (size_t)got)
-			return fail(failed, rows_suffix);
+			return fail_row(failed, rows_suffix);
+		failed->put += (uint64_t)got;
 		at += (uint64_t)got;
 		size -= (uint64_t)got;
 	}
-	return fputc('\n', failed->rows) == EOF ? fail(failed, rows_suffix) : OK;
+	failed->put++;
+	return fputc('\n', failed->rows) == EOF ? fail_row(failed, rows_suffix) : OK;
 }
 
 enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason)
@@ -93,18 +112,24 @@ enum err failed_add(struct failed *failed, const struct row_place *place, struct
 	struct buffer shown = {0};
 	enum err      err = OK;
 
+	if (failed->is_cut) return OK;
 	if (!failed->count && failed->header_size && (err = copy(failed, 0, failed->header_size))) return err;
 	if ((err = copy(failed, place->at, place->size))) return err;
+	if (fflush(failed->rows)) return fail_row(failed, rows_suffix);
 	snprintf(line, sizeof line, "line %llu: ", (unsigned long long)place->line);
 	buffer_text(&shown, line);
 	json_shown(reason, &shown); /* the file may determine words of it */
 	buffer_byte(&shown, '\n');
 	if (shown.failed)
 		err = ERR_NO_MEMORY;
-	else if (fwrite(shown.at, 1, shown.size, failed->errors) != shown.size)
-		err = fail(failed, errors_suffix);
-	else if (failed->count++ < SHOWN_MAX)
-		buffer_append(&failed->first, shown.at, shown.size);
+	else if (fwrite(shown.at, 1, shown.size, failed->errors) != shown.size || fflush(failed->errors))
+		err = fail_row(failed, errors_suffix);
+	if (err) {
+		buffer_free(&shown);
+		return err;
+	}
+	failed->whole = failed->put;
+	if (failed->count++ < SHOWN_MAX) buffer_append(&failed->first, shown.at, shown.size);
 	buffer_free(&shown);
 	return err;
 }
@@ -113,8 +138,9 @@ enum err failed_close(struct failed *failed)
 {
 	enum err err = OK;
 
-	if (failed->rows && fclose(failed->rows)) err = fail(failed, rows_suffix);
-	if (failed->errors && fclose(failed->errors) && !err) err = fail(failed, errors_suffix);
+	if (failed->rows && fclose(failed->rows) && !failed->is_cut) err = fail(failed, rows_suffix);
+	if (failed->errors && fclose(failed->errors) && !err && !failed->is_cut)
+		err = fail(failed, errors_suffix);
 	if (failed->rows && !failed->count) {
 		take_away(failed, rows_suffix);
 		take_away(failed, errors_suffix);

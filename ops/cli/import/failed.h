@@ -12,7 +12,9 @@ struct failed {
 	const char   *path; /* FILE */
 	FILE         *rows, *errors;
 	uint64_t      count;
-	struct buffer first; /* the first reasons, for the screen */
+	uint64_t      put, whole; /* bytes of rows: written, and of rows with their reasons */
+	bool          is_cut;     /* after a failed write: rows ends with a whole row */
+	struct buffer first;      /* the first reasons, for the screen */
 	char          why[256];
 };
 

@@ -98,7 +98,8 @@ void row_blame(struct row *row, enum err err, struct span message, struct span f
 	if (field.size == 0) return;
 	buffer_text(&row->reason, " (");
 	/* The file may determine a field's name. */
-	for (size_t i = 0; i < field.size && i < FIELD_BYTES_MAX; i++)
+	field = utf8_cut(field, FIELD_BYTES_MAX);
+	for (size_t i = 0; i < field.size; i++)
 		buffer_byte(&row->reason, field.at[i] < ' ' || field.at[i] == 0x7f ? '?' : field.at[i]);
 	buffer_byte(&row->reason, ')');
 }

@@ -29,7 +29,8 @@ struct import {
 	int64_t           wait_ms;
 	enum format       format;
 	int               fd;
-	uint64_t          size; /* of the file */
+	struct stat       of;   /* of the file, when the import began */
+	uint64_t          size; /* likewise */
 
 	struct arena arena;       /* of the template */
 	struct template template; /* size of its name 0: not found */
@@ -41,11 +42,16 @@ struct import {
 	struct arguments_memory memory;
 	struct bar              bar;
 
-	bool     at_end; /* no more rows are read */
+	bool     at_end;     /* no more rows are read */
+	bool     is_changed; /* the file is: rows that fail cannot be copied */
 	uint64_t created, failures, line;
 	enum err err; /* why it stops before the end of the file */
 	char     why[256];
 };
+
+#define SILENT                                                                                               \
+	"The service did not answer within --wait. Rows that failed with OUTCOME_UNKNOWN are perhaps made: " \
+	"FILE.failed can be imported again, which makes no pass twice."
 
 static volatile sig_atomic_t interrupted;
 
@@ -91,20 +97,19 @@ static enum outcome fail_at(struct import *self, const char *what)
 /* Failed rows are read a second time, so it must be a regular file. */
 static enum outcome open_file(struct import *self)
 {
-	struct stat of;
-	char        what[100];
+	char what[100];
 
 	self->fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (self->fd < 0 || fstat(self->fd, &of)) {
+	if (self->fd < 0 || fstat(self->fd, &self->of)) {
 		snprintf(what, sizeof what, "cannot be opened: %s.", strerror(errno));
 		return fail_at(self, what);
 	}
-	if (S_ISDIR(of.st_mode)) return fail_at(self, "is a directory.");
-	if (!S_ISREG(of.st_mode)) return fail_at(self, "is not a regular file.");
+	if (S_ISDIR(self->of.st_mode)) return fail_at(self, "is a directory.");
+	if (!S_ISREG(self->of.st_mode)) return fail_at(self, "is not a regular file.");
 	if (flock(self->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return cli_fail(self->cli, ERR_RESOURCE_CONFLICT,
 		                "Another import of this file is under way.");
-	self->size = (uint64_t)of.st_size;
+	self->size = (uint64_t)self->of.st_size;
 	return DONE;
 }
 
@@ -244,6 +249,25 @@ static enum err pack(struct import *self, struct row *row, const struct row_read
 	return OK;
 }
 
+static bool is_as_it_was(const struct import *self)
+{
+	struct stat now;
+
+	return !fstat(self->fd, &now) && now.st_size == self->of.st_size &&
+	       now.st_mtim.tv_sec == self->of.st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == self->of.st_mtim.tv_nsec;
+}
+
+/* What was read last may be a part of either content, and nothing of it has been sent yet. */
+static void look_at_file(struct import *self)
+{
+	if (self->is_changed || is_as_it_was(self)) return;
+	self->is_changed = true;
+	stop(self, ERR_RESOURCE_CONFLICT,
+	     "The file was changed while it was imported. Import it again: a pass that is there already "
+	     "stays.");
+}
+
 static void read_rows(struct import *self)
 {
 	struct row_read read;
@@ -256,6 +280,7 @@ static void read_rows(struct import *self)
 		if (err) break;
 		flight_add(self->flight);
 	}
+	look_at_file(self);
 	if (!err) return;
 	self->at_end = true;
 	if (err != ERR_NOT_FOUND)
@@ -271,7 +296,9 @@ static void take_off_ended(struct import *self)
 		self->line = row->place.line;
 		self->created += !row->err;
 		self->failures += row->err != OK;
-		if (row->err && (err = failed_add(&self->failed, &row->place, buffer_span(&row->reason))))
+		if (row->err) look_at_file(self); /* its bytes are read again */
+		if (row->err && !self->is_changed &&
+		    (err = failed_add(&self->failed, &row->place, buffer_span(&row->reason))))
 			stop(self, err, self->failed.why);
 		bar_show(&self->bar, row->place.at + row->place.size, self->size);
 		flight_drop(self->flight);
@@ -291,7 +318,7 @@ static void run(struct import *self)
 		}
 		flight_turn(self->flight);
 		enum err trouble = flight_trouble(self->flight);
-		if (trouble) stop(self, trouble, err_message(trouble));
+		if (trouble) stop(self, trouble, SILENT);
 	}
 	bar_end(&self->bar);
 }
@@ -352,6 +379,9 @@ enum outcome pass_import(struct cli *cli)
 	struct import    *self;
 	enum outcome      outcome;
 
+	if (args_end(&cli->args) && !*path) snprintf(cli->args.why, sizeof cli->args.why, "FILE is empty");
+	if (args_end(&cli->args) && wait.given && !wait.value)
+		snprintf(cli->args.why, sizeof cli->args.why, "--wait wants 1s or more");
 	if (!args_end(&cli->args) || !*path || (wait.given && !wait.value)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);

@@ -83,6 +83,8 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 			            "The row is longer than 16 MiB. Is a quote not closed, or a line ended "
 			            "without LF?");
 		if (line.is_too_long) return OK;
+		rows->has_other_separator = memmem(line.text.at, line.text.size, "\";", 2) ||
+		                            memmem(line.text.at, line.text.size, "\"\t", 2);
 		err = add_line(rows, &line, &whole);
 		if (!err && !whole && row->err) err = csv_begin_quoted(&rows->cells);
 	}
@@ -99,6 +101,17 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 	return OK;
 }
 
+static bool repeats_header(const struct rows *rows)
+{
+	static const char mark[] = "\xef\xbb\xbf"; /* of a file that was appended */
+	struct span       text = buffer_span(&rows->cells.text), header = buffer_span(&rows->header);
+
+	if (text.size == header.size + strlen(mark) && !memcmp(text.at, mark, strlen(mark)))
+		text = span_of(text.at + strlen(mark), header.size);
+	return rows->cells.count == rows->header_cells && text.size == header.size &&
+	       !memcmp(text.at, header.at, header.size);
+}
+
 static enum err next_cells(struct rows *rows, struct row_read *row)
 {
 	char     why[256];
@@ -107,6 +120,11 @@ static enum err next_cells(struct rows *rows, struct row_read *row)
 	do
 		if ((err = read_cells(rows, row)) || row->err) return err;
 	while (csv_is_empty(&rows->cells)); /* spreadsheets export empty rows like this */
+	if (repeats_header(rows)) {
+		fault(rows, row, ERR_INVALID_REQUEST,
+		      "The row repeats the header. Were several files joined into this one?");
+		return OK;
+	}
 	if ((err = csv_check(&rows->columns, &rows->cells, why))) {
 		fault(rows, row, err, why);
 		return OK;
@@ -115,6 +133,19 @@ static enum err next_cells(struct rows *rows, struct row_read *row)
 	csv_body(&rows->columns, &rows->cells, &rows->body);
 	row->body = buffer_span(&rows->body);
 	return rows->body.failed ? ERR_NO_MEMORY : OK;
+}
+
+/* A quote that closes a cell stands before another separator, which libcsv takes for a fault of the quote. */
+static enum err blame_header(struct rows *rows, const struct row_read *header)
+{
+	char why[sizeof rows->why];
+
+	memcpy(why, rows->why, sizeof why);
+	if (header->err == ERR_INVALID_REQUEST && rows->has_other_separator)
+		snprintf(why, sizeof why, "Cells are separated by commas, not by semicolons or tabs.");
+	snprintf(rows->why, sizeof rows->why, "The header, in line %llu: %.200s",
+	         (unsigned long long)header->place.line, why);
+	return ERR_INVALID_INPUT;
 }
 
 static enum err read_header(struct rows *rows, const struct template *template)
@@ -127,8 +158,11 @@ static enum err read_header(struct rows *rows, const struct template *template)
 		return ERR_INVALID_INPUT;
 	}
 	if (err) return err;
-	if (header.err) return ERR_INVALID_INPUT;
+	if (header.err) return blame_header(rows, &header);
 	rows->header_size = header.place.at + header.place.size;
+	rows->header_cells = rows->cells.count;
+	buffer_append(&rows->header, rows->cells.text.at, rows->cells.text.size);
+	if (rows->header.failed) return ERR_NO_MEMORY;
 	return csv_columns_read(&rows->columns, &rows->cells, template, rows->why);
 }
 
@@ -196,6 +230,7 @@ void rows_close(struct rows *rows)
 	}
 	feed_close(&rows->feed);
 	buffer_free(&rows->body);
+	buffer_free(&rows->header);
 }
 
 enum err rows_next(struct rows *rows, struct row_read *row)

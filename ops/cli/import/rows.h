@@ -12,9 +12,12 @@ struct rows {
 	struct csv_row     cells;
 	struct csv_columns columns;
 	struct buffer      body;
+	struct buffer      header; /* its cells */
+	uint32_t           header_cells;
 	/* Bytes at the beginning of the file: header and byte order mark, without the LF. */
 	uint64_t header_size;
-	char     why[256]; /* of a failure, or of a row's err */
+	bool has_other_separator; /* the last line has, perhaps, a semicolon or tab behind a quoted cell */
+	char why[256];            /* of a failure, or of a row's err */
 };
 
 /* The position of a row in the file: its first line (from 1), and its bytes, without the final LF. */
