@@ -7,6 +7,7 @@
 #include "actors/rt/environment.h"
 #include "actors/rt/log.h"
 #include "actors/rt/slices.h"
+#include "actors/rt/stdio_wait.h"
 #include "ops/cli/cli.h"
 #include "schemas/messages.h"
 
@@ -43,6 +44,7 @@ static int serve(int argc, char **argv)
 	char           why[OPTION_WHY] = "an option of its children's is given";
 	int            status = 2;
 
+	stdio_wait();
 	if (wants_help(argc, argv)) return cli_print_help("serve", NULL);
 	if (options_read(argc, argv, &options, why) || options_fit(&options, why) || has_internal(&options)) {
 		cli_help(stderr, "serve", NULL);

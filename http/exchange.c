@@ -93,6 +93,13 @@ static void read_target(struct exchange *exchange)
 	exchange->query = span_of(mark + 1, target.size - exchange->path.size - 1);
 }
 
+bool exchange_is_preflight(const struct exchange *exchange, const struct request_headers *headers)
+{
+	h2o_iovec_t method = exchange->req->method;
+	return h2o_memis(method.base, method.len, H2O_STRLIT("OPTIONS")) && exchange->origin.size &&
+	       headers->preflight_method.size;
+}
+
 /* Errors of key and route come before those of the body. Where no key is asked for, nothing else looks at the body. */
 static bool other_errors_come_first(const struct exchange *exchange, const struct request_headers *headers)
 {
@@ -100,7 +107,7 @@ static bool other_errors_come_first(const struct exchange *exchange, const struc
 	enum err                 refusal = connection->refusal;
 	if (refusal == ERR_PAYLOAD_TOO_LARGE || refusal == ERR_UNAUTHENTICATED) return true;
 	return refusal == ERR_INVALID_REQUEST && !connection->is_unread && !connection->admin &&
-	       !headers->preflight_method.size && bearer_guards(exchange->path);
+	       !exchange_is_preflight(exchange, headers) && bearer_guards(exchange->path);
 }
 
 enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_headers *headers)

@@ -55,6 +55,9 @@ struct request_headers {
 must_check enum err exchange_begin(h2o_req_t *req, struct exchange **exchange,
                                    struct request_headers *headers);
 
+/* Does a browser ask whether a page of another origin may send a request? */
+bool exchange_is_preflight(const struct exchange *exchange, const struct request_headers *headers);
+
 /* Begins a call to the shard of head->account and fills in the rest of the head. On OK the caller appends the array of
  * arguments to *arguments, then calls exchange_send(), or exchange_abort() to cancel. Errors: those of thread_call(). */
 must_check enum err exchange_call(struct exchange *exchange, struct call *head, struct buffer **arguments);

@@ -282,11 +282,10 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 	struct request_headers headers;
 	struct call            head = {0};
 	if (exchange_begin(req, &exchange, &headers)) return 0;
-	bool        options = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("OPTIONS"));
 	struct span path = exchange->path;
 	if (page_is_at(path))
 		page_begin(exchange, &headers);
-	else if (options && exchange->origin.size && headers.preflight_method.size)
+	else if (exchange_is_preflight(exchange, &headers))
 		answer_preflight(exchange);
 	else if (span_is(path, OPENAPI_PATH))
 		answer_document(exchange);

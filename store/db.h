@@ -74,7 +74,7 @@ uint64_t db_ahead(struct db *db); /* bytes on disk that belong to the file beyon
 
 /* Pushes the next `bytes` of the file towards the disk, in rounds through the file. Each call returns ERR_IO if
  * background writing, by the kernel too, has failed since the call before, even with nothing to push. It waits only
- * for room in the disk's queue. For one thread. */
+ * for room in the disk's queue, but for the whole write where sync_file_range() is refused. For one thread. */
 struct db_push {
 	uint64_t at; /* the offset in the file; 0: a round begins */
 	uint64_t began,

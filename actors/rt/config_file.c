@@ -34,7 +34,8 @@ enum err config_file_load(const char *path, struct options *options, char why[OP
 	if (got != 0)
 		snprintf(why, OPTION_WHY, "--config: cannot read %.60s: %s", path,
 		         size == CONFIG_FILE_BYTES_MAX ? "too large" : named_file_error(errno));
-	options->config_is_dry = got == 0 && !size && !fstat(fd, &st) && !S_ISREG(st.st_mode);
+	options->config_is_dry = got == 0 && !size && !fstat(fd, &st) &&
+	                         (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 	if (fd >= 0) close(fd);
 	if (got != 0) return ERR_BAD_OPTION;
 	if (memchr(room, 0, size)) {

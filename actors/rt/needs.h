@@ -49,8 +49,9 @@ static inline uint64_t needs_lists(uint64_t memory_bytes)
  * the rest, but at least half of what the sessions leave. */
 #define NEEDS_DESCRIPTORS            DESCRIPTORS_RESERVED
 #define NEEDS_SESSION_DESCRIPTORS    6u
-/* Of the supervisor, besides what its parent left it. */
+/* Of the supervisor, besides what its parent left it, and of each of its children there. */
 #define NEEDS_SUPERVISOR_DESCRIPTORS 96u
+#define NEEDS_CHILD_DESCRIPTORS      2u
 
 /* Stack of a thread. */
 #define NEEDS_STACK_BYTES (256 << 10)

@@ -309,7 +309,11 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 		enum err          err;
 
 		if (!row && !names_config) return refuse_unknown(reading, name, 0);
-		if (!value && (names_config || row->kind != FLAG) && i + 1 < argc) value = argv[++i];
+		if (!value && (names_config || row->kind != FLAG) && i + 1 < argc) {
+			value = argv[++i];
+			if (row_named(value, strcspn(value, "="), 0))
+				return refuse(reading, name, "wants a value, and the next word is an option");
+		}
 		if (names_config) {
 			if (!value) return refuse(reading, name, "wants a file");
 			*config = value;

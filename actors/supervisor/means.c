@@ -70,10 +70,10 @@ static enum err look_for_calls(void)
 	const char *lack = channel_lack();
 
 	if (!lack || errno == EMFILE || errno == EAGAIN) return OK;
-	log_fatal("system_call_refused",
-	          "what=\"%s\" error=\"%s\" reason=\"a filter of system calls refuses it, such as a "
-	          "container's seccomp profile\"",
-	          lack, strerror(errno));
+	bool is_filtered = errno == EPERM || errno == ENOSYS || errno == EACCES;
+	log_fatal("system_call_refused", "what=\"%s\" error=\"%s\" reason=\"%s\"", lack, strerror(errno),
+	          is_filtered ? "a filter of system calls refuses it, such as a container's seccomp profile"
+	                      : "the system has none left");
 	return ERR_UNSUPPORTED;
 }
 
@@ -160,7 +160,8 @@ enum err means_of_process(void)
 enum err means_of_descriptors(uint32_t shards, uint32_t http_threads)
 {
 	uint64_t http = NEEDS_DESCRIPTORS + (uint64_t)shards * http_threads * NEEDS_SESSION_DESCRIPTORS;
-	uint64_t supervisor = (uint64_t)inherited_descriptors() + NEEDS_SUPERVISOR_DESCRIPTORS;
+	uint64_t supervisor = (uint64_t)inherited_descriptors() + NEEDS_SUPERVISOR_DESCRIPTORS +
+	                      (shards + UINT64_C(2)) * NEEDS_CHILD_DESCRIPTORS;
 
 	return raise_limit(
 	    RLIMIT_NOFILE, "RLIMIT_NOFILE", http > supervisor ? http : supervisor,

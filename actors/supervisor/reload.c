@@ -133,7 +133,7 @@ static enum err read_options(const struct reload *reload, struct options *fresh,
 {
 	enum err err = options_read(reload->at_start.argc, reload->at_start.argv, fresh, outcome->why);
 
-	if (!fresh->config_is_dry) return err;
+	if (!fresh->config_is_dry || reload->at_start.config_is_dry) return err;
 	snprintf(outcome->why, sizeof outcome->why,
 	         "The configuration came through a pipe, which can be read only once.");
 	return err == ERR_NO_MEMORY ? err : ERR_BAD_OPTION;

@@ -437,7 +437,8 @@ static enum outcome run(const struct verb *verb, int argc, char **argv)
 
 	read_usage(verb, &usage);
 	cli.data = args_option(&cli.args, "--data");
-	if (cli.args.wrong) snprintf(why, sizeof why, "--data wants a value");
+	if (cli.args.wrong || (cli.data && usage_has_option(&usage, cli.data)))
+		snprintf(why, sizeof why, "--data wants a value");
 	if (!cli.data) cli.data = getenv("STAMPEDE_DATA");
 	if (!*why && usage_check(&usage, argc, argv, why) && (cli.data || verb->of_program))
 		outcome = cli.data && !*cli.data && !verb->of_program ? refuse_nameless(&cli)

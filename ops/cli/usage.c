@@ -112,6 +112,11 @@ static unsigned option_at(const struct usage *usage, const char *word, size_t si
 	return i;
 }
 
+bool usage_has_option(const struct usage *usage, const char *word)
+{
+	return option_at(usage, word, strcspn(word, "=")) < usage->count;
+}
+
 bool usage_takes_value(const struct usage *usage, const char *word)
 {
 	unsigned at = option_at(usage, word, strlen(word));
@@ -176,7 +181,7 @@ static bool check_option(struct check *check, int argc, char *const *argv, int *
 	if (!value) {
 		if (*i + 1 >= argc || !argv[*i + 1]) return refuse(check, item->name, " wants a value");
 		value = argv[++*i];
-		if (option_at(check->usage, value, strcspn(value, "=")) < check->usage->count)
+		if (usage_has_option(check->usage, value))
 			return refuse(check, item->name, " wants a value, and the next word is an option");
 	} else {
 		value++;

@@ -23,6 +23,8 @@ struct usage {
 };
 void usage_read(const char *text, struct usage *usage);
 
+/* Is the word one of its options, perhaps with a value behind a =? */
+bool usage_has_option(const struct usage *usage, const char *word);
 /* Does an option's value follow this word? */
 bool usage_takes_value(const struct usage *usage, const char *word);
 

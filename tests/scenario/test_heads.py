@@ -308,7 +308,8 @@ def test_the_refusal_of_a_body_has_the_clients_request_id(till, card):
     ("no key", "", "POST PASS/loyalty", 401), ("an unknown key", AUTH.replace("KEY", "OTHER"), "POST PASS/loyalty", 401),
     ("no key and no route", "", "POST /v1/nothing", 401), ("no route", AUTH, "POST /v1/nothing", 404),
     ("no such method", AUTH, "PUT PASS/loyalty", 405), ("nothing else", AUTH, "POST PASS/loyalty", 400),
-    ("a path without keys", "", "POST /nothing", 400), ("a preflight", PREFLIGHT, "OPTIONS /v1/passes", 400)])
+    ("a path without keys", "", "POST /nothing", 400), ("no preflight", PREFLIGHT, "OPTIONS /v1/passes", 401),
+    ("a preflight's header", PREFLIGHT, "POST PASS/loyalty", 401)])
 def test_errors_of_key_and_route_come_before_those_of_a_chunked_body(till, card, what, auth, line, status):
     text = line + " HTTP/1.1\r\n" + HOST + auth + JSON + "Transfer-Encoding: chunked\r\n" + END + "x\r\n"
     other = till.key[:-1] + ("a" if till.key[-1] != "a" else "b")

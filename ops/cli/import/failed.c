@@ -17,25 +17,9 @@ static const char rows_suffix[] = ".failed", errors_suffix[] = ".errors";
 
 static enum err fail(struct failed *failed, const char *suffix)
 {
-	int error = errno;
-
-	snprintf(failed->why, sizeof failed->why, "%.100s%s cannot be written: %s.", failed->path, suffix,
-	         strerror(error));
-	return error == ENOSPC || error == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
-}
-
-/* Of a row that was not written whole, nothing stays: the file can be imported as it is. */
-static enum err fail_row(struct failed *failed, const char *suffix)
-{
-	enum err err = fail(failed, suffix);
-	size_t   size = strlen(failed->why);
-
-	__fpurge(failed->rows);
-	(void)!ftruncate(fileno(failed->rows), (off_t)failed->whole);
-	failed->is_cut = true;
-	snprintf(failed->why + size, sizeof failed->why - size,
-	         " FILE.failed has the first %llu rows that failed.", (unsigned long long)failed->count);
-	return err;
+	snprintf(failed->why, sizeof failed->why, "%.150s%s cannot be written: %s.", failed->path, suffix,
+	         strerror(errno));
+	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
 static bool name(const struct failed *failed, const char *suffix, char path[PATH_MAX])
@@ -97,41 +81,69 @@ static enum err copy(struct failed *failed, uint64_t at, uint64_t size)
 			return ERR_IO;
 		}
 		if (fwrite(bytes, 1, (size_t)got, failed->rows) != (size_t)got)
-			return fail_row(failed, rows_suffix);
-		failed->put += (uint64_t)got;
+			return fail(failed, rows_suffix);
 		at += (uint64_t)got;
 		size -= (uint64_t)got;
 	}
-	failed->put++;
-	return fputc('\n', failed->rows) == EOF ? fail_row(failed, rows_suffix) : OK;
+	return fputc('\n', failed->rows) == EOF ? fail(failed, rows_suffix) : OK;
 }
 
-enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason)
+static enum err add_row(struct failed *failed, const struct row_place *place)
+{
+	enum err err = OK;
+
+	if (!failed->count && failed->header_size) err = copy(failed, 0, failed->header_size);
+	if (!err) err = copy(failed, place->at, place->size);
+	return !err && fflush(failed->rows) ? fail(failed, rows_suffix) : err;
+}
+
+static enum err add_reason(struct failed *failed, uint64_t number, struct span reason)
 {
 	char          line[40];
 	struct buffer shown = {0};
 	enum err      err = OK;
 
-	if (failed->is_cut) return OK;
-	if (!failed->count && failed->header_size && (err = copy(failed, 0, failed->header_size))) return err;
-	if ((err = copy(failed, place->at, place->size))) return err;
-	if (fflush(failed->rows)) return fail_row(failed, rows_suffix);
-	snprintf(line, sizeof line, "line %llu: ", (unsigned long long)place->line);
+	snprintf(line, sizeof line, "line %llu: ", (unsigned long long)number);
 	buffer_text(&shown, line);
 	json_shown(reason, &shown); /* the file may determine words of it */
 	buffer_byte(&shown, '\n');
 	if (shown.failed)
 		err = ERR_NO_MEMORY;
 	else if (fwrite(shown.at, 1, shown.size, failed->errors) != shown.size || fflush(failed->errors))
-		err = fail_row(failed, errors_suffix);
-	if (err) {
-		buffer_free(&shown);
-		return err;
-	}
-	failed->whole = failed->put;
-	if (failed->count++ < SHOWN_MAX) buffer_append(&failed->first, shown.at, shown.size);
+		err = fail(failed, errors_suffix);
+	else if (failed->count < SHOWN_MAX)
+		buffer_append(&failed->first, shown.at, shown.size);
 	buffer_free(&shown);
 	return err;
+}
+
+/* What was written before the row. */
+static off_t end_of(FILE *file)
+{
+	return lseek(fileno(file), 0, SEEK_CUR);
+}
+
+static void cut(FILE *file, off_t end)
+{
+	__fpurge(file);
+	(void)!ftruncate(fileno(file), end);
+}
+
+/* Both files are flushed after each row, so that after a failure they can be cut to whole rows. */
+enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason)
+{
+	if (failed->is_cut) return OK;
+	off_t    rows = end_of(failed->rows), errors = end_of(failed->errors);
+	enum err err = add_row(failed, place);
+	if (!err) err = add_reason(failed, place->line, reason);
+	if (err) {
+		cut(failed->rows, rows);
+		cut(failed->errors, errors);
+		failed->is_cut = true;
+		return err;
+	}
+	failed->count++;
+	return OK;
 }
 
 enum err failed_close(struct failed *failed)

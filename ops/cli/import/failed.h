@@ -12,9 +12,8 @@ struct failed {
 	const char   *path; /* FILE */
 	FILE         *rows, *errors;
 	uint64_t      count;
-	uint64_t      put, whole; /* bytes of rows: written, and of rows with their reasons */
-	bool          is_cut;     /* after a failed write: rows ends with a whole row */
-	struct buffer first;      /* the first reasons, for the screen */
+	bool          is_cut; /* writing has failed: both files end with a whole row, and get no more */
+	struct buffer first;  /* the first reasons, for the screen */
 	char          why[256];
 };
 

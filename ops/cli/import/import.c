@@ -51,7 +51,7 @@ struct import {
 
 #define SILENT                                                                                               \
 	"The service did not answer within --wait. Rows that failed with OUTCOME_UNKNOWN are perhaps made: " \
-	"FILE.failed can be imported again, which makes no pass twice."
+	"they can be imported again, which makes no pass twice."
 
 static volatile sig_atomic_t interrupted;
 
@@ -274,13 +274,16 @@ static void read_rows(struct import *self)
 	struct row     *row;
 	enum err        err = OK;
 
+	bool reads = false;
+
 	while (!self->at_end && (row = flight_room(self->flight))) {
+		reads = true;
 		err = rows_next(&self->rows, &read);
 		if (!err) err = pack(self, row, &read);
 		if (err) break;
 		flight_add(self->flight);
 	}
-	look_at_file(self);
+	if (reads) look_at_file(self);
 	if (!err) return;
 	self->at_end = true;
 	if (err != ERR_NOT_FOUND)
@@ -318,7 +321,8 @@ static void run(struct import *self)
 		}
 		flight_turn(self->flight);
 		enum err trouble = flight_trouble(self->flight);
-		if (trouble) stop(self, trouble, SILENT);
+		if (trouble)
+			stop(self, trouble, trouble == ERR_SHARD_UNAVAILABLE ? SILENT : err_message(trouble));
 	}
 	bar_end(&self->bar);
 }
@@ -328,7 +332,8 @@ static void run(struct import *self)
 static enum outcome print_outcome(struct import *self)
 {
 	unsigned long long created = self->created, failed = self->failures, line = self->line;
-	char               message[400];
+	unsigned long long kept = self->failed.count;
+	char               message[REASON_TEXT];
 	enum err           err;
 
 	if (!self->err) failed_print(&self->failed);
@@ -344,6 +349,10 @@ static enum outcome print_outcome(struct import *self)
 	snprintf(message, sizeof message,
 	         "Stopped after line %llu, with %llu rows created and %llu failed: %s", line, created, failed,
 	         self->why);
+	size_t size = strlen(message);
+	if (kept < failed)
+		snprintf(message + size, sizeof message - size,
+		         " FILE.failed has the first %llu of the rows that failed.", kept);
 	return cli_fail(self->cli, self->err, message);
 }
 
