@@ -26,6 +26,7 @@
 enum {
 	STATES_DEFAULT = 4000,
 	SECONDS_DEFAULT = 50,
+	SECONDS_OF_CONTROL = 800,
 	ENOUGH_OF = 10,
 	JOBS_DEFAULT = 2,
 	JOBS_MAX = 16,
@@ -82,7 +83,8 @@ static struct order take_options(int argc, char **argv)
 	}
 	if (!seeded) order.seed = chance_begin();
 	if (!order.seconds) {
-		order.seconds = (unsigned)patience_ms(SECONDS_DEFAULT);
+		order.seconds = (unsigned)patience_ms(order.is_control ? SECONDS_OF_CONTROL
+		                                                       : SECONDS_DEFAULT);
 		order.wants_all = order.only == UINT64_MAX && !order.trace && !order.is_control;
 	}
 	if (order.only != UINT64_MAX) order.jobs = 1;
