@@ -2,6 +2,7 @@
  * one: between fork and exec its child calls nothing of this file. A packet's bytes live in the zmq_msg_t behind its `hold`, which
  * is allocated at the first receive into that packet and then reused. */
 #include "actors/rt/channel.h"
+#include "actors/rt/needs.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"
 
@@ -46,31 +47,6 @@ static unsigned        channels; /* open ones */
 static const char     *lacked;   /* what the last attempt to make a context lacked; NULL: nothing */
 static int             lacked_error;
 
-/* Threads of a trial wait for the lock, so that they exist at once. */
-static void *wait_for_lock(void *lock)
-{
-	pthread_mutex_lock(lock);
-	pthread_mutex_unlock(lock);
-	return NULL;
-}
-
-/* Returns the error of the first that cannot be started. */
-static int try_threads(void)
-{
-	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t       threads[CONTEXT_THREADS];
-	unsigned        count = 0;
-	int             error = 0;
-	pthread_mutex_lock(&lock);
-	while (count < CONTEXT_THREADS &&
-	       !(error = pthread_create(&threads[count], NULL, wait_for_lock, &lock)))
-		count++;
-	pthread_mutex_unlock(&lock);
-	for (unsigned i = 0; i < count; i++)
-		pthread_join(threads[i], NULL);
-	return error;
-}
-
 const char *channel_lack(void)
 {
 	int         fds[CONTEXT_DESCRIPTORS], error = 0;
@@ -84,7 +60,7 @@ const char *channel_lack(void)
 			fds[count++] = fd;
 	}
 	if (error) lack = count ? "an eventfd" : "an epoll instance";
-	if (!error && (error = try_threads())) lack = "a thread";
+	if (!error && needs_threads(CONTEXT_THREADS, &error) < CONTEXT_THREADS) lack = "a thread";
 	while (count)
 		close(fds[--count]);
 	errno = error;

@@ -59,5 +59,8 @@ static inline uint64_t needs_lists(uint64_t memory_bytes)
  * raised so far; *allowed has how far. */
 must_check bool needs_stack(uint64_t *allowed);
 
+/* Starts that many threads at once, and ends them. Returns how many there were, and in *error why no more; 0: all. */
+uint32_t needs_threads(uint32_t wanted, int *error);
+
 /* Loads libcurl, which processes that check or call URLs need. Errors (logged): ERR_UNSUPPORTED. */
 must_check enum err needs_libcurl(void);

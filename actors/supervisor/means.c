@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,43 +184,12 @@ enum err means_of_memory(uint32_t http_threads, uint64_t shard_memory_bytes)
 	                         "LimitDATA= of the unit, or lower --memory");
 }
 
-/* Threads of a trial wait for the lock, and end when they have it. */
-static void *wait_for_end(void *lock)
-{
-	pthread_mutex_lock(lock);
-	pthread_mutex_unlock(lock);
-	return NULL;
-}
-
-/* Starts that many threads at once; returns how many there were, and in *error why no more. */
-static uint32_t try_tasks(uint32_t wanted, pthread_t *threads, int *error)
-{
-	enum { STACK_BYTES = 128 << 10 }; /* memory has a limit of its own */
-	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	pthread_attr_t  attributes;
-	uint32_t        count = 0;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_mutex_lock(&lock);
-	while (count < wanted &&
-	       !(*error = pthread_create(&threads[count], &attributes, wait_for_end, &lock)))
-		count++;
-	pthread_mutex_unlock(&lock);
-	for (uint32_t i = 0; i < count; i++)
-		pthread_join(threads[i], NULL);
-	pthread_attr_destroy(&attributes);
-	return count;
-}
-
 enum err means_of_tasks(uint32_t shards, uint32_t http_threads)
 {
-	uint32_t   needed = NEEDS_FLOOR_TASKS + shards * NEEDS_SHARD_TASKS + http_threads;
-	pthread_t *threads = calloc(needed, sizeof *threads);
-	int        error = ENOMEM;
-	uint32_t   allowed = threads ? try_tasks(needed, threads, &error) : 0;
+	uint32_t needed = NEEDS_FLOOR_TASKS + shards * NEEDS_SHARD_TASKS + http_threads;
+	int      error;
+	uint32_t allowed = needs_threads(needed, &error);
 
-	free(threads);
 	if (allowed == needed) return OK;
 	if (error != EAGAIN) {
 		log_fatal("system_call_refused", "what=\"a thread\" error=\"%s\" number=%u", strerror(error),
