@@ -18,6 +18,7 @@
 #include "store/tally.h"
 #include "tests/unit/support.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -29,9 +30,11 @@ enum {
 	KEYS_KEPT = 20,         /* of an account */
 	ROWS_BYTES = 4 << 10,   /* where memory is short: some of these keys */
 	ROUND_BYTES = 64 << 10, /* several rounds a life, of several slices each */
-	LARGE_BYTES_MAX = 9000,
+	LARGE_BYTES_MAX = 7000,
 	COMMANDS_MAX = 4,
-	RECORD_FULL_BYTES = 4000,
+	RECORD_FULL_BYTES = 3000,    /* no command begins behind it */
+	RECORD_BYTES_MAX = 16 << 10, /* of a segment of this test */
+	OTHER_BYTES_MAX = 2 << 10,   /* of a creation, beside its body and whole rows */
 	SNAPSHOT_IN = 10,
 	TEMPLATE = 1,
 };
@@ -41,6 +44,10 @@ enum pass_status {
 #include "schemas/states.def"
 #undef S
 };
+
+static_assert(RECORD_FULL_BYTES + LARGE_BYTES_MAX + HOT_ROW_BYTES + SCAN_ROW_BYTES + OTHER_BYTES_MAX <=
+                  RECORD_BYTES_MAX,
+              "the journal refuses no record of a life");
 
 static const struct account_id account = {{'c', 'r', 'a', 's', 'h'}};
 
