@@ -1,8 +1,10 @@
 /* Texts of the error table. Everything here is expanded from errors.def, so a new row needs no other code. */
 #include "schemas/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct {
 	const char *code;
@@ -40,6 +42,11 @@ const char *err_message(enum err err)
 const char *err_message_of_field(enum err err)
 {
 	return err == ERR_INVALID_REQUEST ? "The field does not take this value." : err_message(err);
+}
+
+const char *err_cause(enum err err)
+{
+	return err == ERR_IO || err == ERR_NOT_FOUND ? strerror(errno) : err_code(err);
 }
 
 /* Set by a process that keeps a log; called once at most. */

@@ -28,6 +28,9 @@ const char *err_message(enum err err);
 /* The message for a response that names a field: it is about that value, not the whole request. */
 const char *err_message_of_field(enum err err);
 
+/* Why a step failed, for a log line: the text of errno where a system call set it (ERR_IO, ERR_NOT_FOUND), else the code. */
+const char *err_cause(enum err err);
+
 /* For our own bugs only: prints the place and aborts, in every build. Never for a peer's or a disk's bytes. */
 #define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))
 _Noreturn void must_failed(const char *what, const char *file, int line);

@@ -3,6 +3,7 @@
 
 #include "store/monotonic.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct disk_monitor {
 	struct progress  progress;
 	int              dir_fd;
 	atomic_int       room;
-	atomic_bool      error;
+	atomic_int       error_number;
 	_Atomic uint64_t owed;     /* bytes for rows that are in memory alone */
 	unsigned         look_ms;  /* between two measurements */
 	bool             stopping; /* under the mutex */
@@ -86,7 +87,8 @@ static void *disk_monitor_main(void *data)
 			looked_us = monotonic_us();
 			look(disk_monitor);
 		}
-		if (db_push(disk_monitor->db, &push, PUSH_BYTES)) atomic_store(&disk_monitor->error, true);
+		if (db_push(disk_monitor->db, &push, PUSH_BYTES))
+			atomic_store(&disk_monitor->error_number, errno ? errno : EIO);
 		ms = push.is_done ? disk_monitor->look_ms : PUSH_MS;
 	}
 	return NULL;
@@ -124,12 +126,12 @@ enum err disk_monitor_close(struct disk_monitor **disk_monitor_p)
 	pthread_cond_signal(&disk_monitor->stop);
 	pthread_mutex_unlock(&disk_monitor->mutex);
 	if (disk_monitor->started) pthread_join(disk_monitor->thread, NULL);
-	bool error = disk_monitor_heard_error(disk_monitor);
+	int error_number = disk_monitor_error_number(disk_monitor);
 	pthread_cond_destroy(&disk_monitor->stop);
 	pthread_mutex_destroy(&disk_monitor->mutex);
 	free(disk_monitor);
 	*disk_monitor_p = NULL;
-	return error ? ERR_IO : OK;
+	return error_number ? ERR_IO : OK;
 }
 
 void disk_monitor_owes(struct disk_monitor *disk_monitor, uint64_t bytes)
@@ -142,7 +144,7 @@ enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor)
 	return (enum disk_level)atomic_load_explicit(&disk_monitor->room, memory_order_relaxed);
 }
 
-bool disk_monitor_heard_error(const struct disk_monitor *disk_monitor)
+int disk_monitor_error_number(const struct disk_monitor *disk_monitor)
 {
-	return atomic_load_explicit(&disk_monitor->error, memory_order_relaxed);
+	return atomic_load_explicit(&disk_monitor->error_number, memory_order_relaxed);
 }

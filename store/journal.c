@@ -15,6 +15,7 @@
 #include "store/file.h"
 #include "store/monotonic.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ struct journal {
 	struct position    at;      /* behind the newest record submitted */
 	struct position    durable; /* behind the newest record known durable */
 	uint64_t           syncs;
+	atomic_int         error_number; /* errno of the newest failure */
 	struct histogram   sync_times;
 	int64_t            sync_recent_us; /* average duration of the last few */
 	int64_t            sync_us;        /* the same at the writer's last check: its own */
@@ -75,6 +77,7 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 {
 	while (bytes.size) {
 		ssize_t n = pwrite(fd, bytes.at, bytes.size, (off_t)offset);
+		if (n == 0) errno = EIO;
 		if (n <= 0) return ERR_IO; /* never retried: what reached the disk is unknown now */
 		bytes = span_of(bytes.at + n, bytes.size - (size_t)n);
 		offset += (uint64_t)n;
@@ -108,7 +111,8 @@ static void write_out(struct journal *journal)
 	int64_t  begun = monotonic_us();
 	enum err err = write_synced(journal->in_flight.fd, buffer_span(&journal->in_flight.bytes),
 	                            journal->in_flight.offset);
-	int64_t  took_us = monotonic_us() - begun;
+	if (err) atomic_store(&journal->error_number, errno);
+	int64_t took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
 	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
 	atomic_store(&journal->in_flight.state, err ? WRITE_FAILED : WRITE_DONE);
@@ -149,6 +153,7 @@ static void *prepare_main(void *data)
 		if (atomic_load(&journal->stopping)) return NULL;
 		/* Tried once: a retry of a failed sync proves nothing. */
 		bool is_named = !file_sync_dir(journal->dir.fd);
+		if (!is_named) atomic_store(&journal->error_number, errno);
 		atomic_store(&journal->next.failures, 0);
 		atomic_store(&journal->next.state, is_named ? NEXT_READY : NEXT_LOST);
 		wakeup_signal(&journal->wakeup);
@@ -258,7 +263,10 @@ enum err journal_settle(struct journal *journal)
 {
 	(void)wakeup_clear(&journal->wakeup); /* the states say what it was signalled for */
 	int state = atomic_load(&journal->in_flight.state);
-	if (state == WRITE_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
+	if (state == WRITE_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) {
+		errno = atomic_load(&journal->error_number);
+		return ERR_IO;
+	}
 	if (state != WRITE_DONE) return OK;
 	journal->durable = journal->in_flight.after;
 	journal->syncs++;

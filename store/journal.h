@@ -33,7 +33,8 @@ void journal_submit(struct journal *journal, wall_us now);
 /* The next record begins the next segment, if it exists by then. */
 void journal_begin_segment(struct journal *journal);
 
-/* Registers a record that has been written and synced. Errors: ERR_IO: a write or sync failed. */
+/* Registers a record that has been written and synced. Errors: ERR_IO: a write or sync failed, for the
+ * reason in errno. */
 must_check enum err journal_settle(struct journal *journal);
 /* Readable when journal_settle() may have news, but not for a submit just made. */
 int journal_fd(const struct journal *journal);

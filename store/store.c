@@ -8,6 +8,8 @@
 #include "schemas/limits.h"
 #include "store/recover.h"
 
+#include <errno.h>
+
 struct snapshotter *store_snapshotter(struct store *store)
 {
 	return store->snapshotter;
@@ -15,7 +17,7 @@ struct snapshotter *store_snapshotter(struct store *store)
 
 bool store_blames_tables(const struct store *store, enum err err)
 {
-	return err == ERR_DAMAGED || store->damaged || disk_monitor_heard_error(store->disk_monitor);
+	return err == ERR_DAMAGED || store->damaged || disk_monitor_error_number(store->disk_monitor);
 }
 
 struct view *store_view(struct store *store, struct writes *writes, struct arena *arena)
@@ -74,7 +76,10 @@ void store_begin_segment(struct store *store)
 
 enum err store_settle(struct store *store)
 {
-	return disk_monitor_heard_error(store->disk_monitor) ? ERR_IO : journal_settle(store->journal);
+	int error_number = disk_monitor_error_number(store->disk_monitor);
+	if (!error_number) return journal_settle(store->journal);
+	errno = error_number;
+	return ERR_IO;
 }
 
 int store_fd(const struct store *store)

@@ -72,7 +72,7 @@ size_t              store_open_bytes(const struct store *store); /* of the open 
 bool                store_can_submit(struct store *store);
 void                store_submit(struct store *store, wall_us now);
 void                store_begin_segment(struct store *store); /* as journal_begin_segment() */
-must_check enum err store_settle(struct store *store);
+must_check enum err store_settle(struct store *store);        /* errors: ERR_IO, with errno */
 /* Readable when store_settle() may have news, but not for a submit just made. */
 int store_fd(const struct store *store);
 

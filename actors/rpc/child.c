@@ -34,12 +34,9 @@ static void on_reply(void *user, const struct reply *reply)
  * ends all its children. */
 static enum err log_failure(const struct options *options, const char *what, enum err err)
 {
-	bool        is_of_system = err == ERR_IO || err == ERR_NOT_FOUND;
-	const char *cause = is_of_system ? strerror(errno) : err_code(err);
-
 	if (err && err != ERR_PEER_GONE)
 		log_fatal("cannot_start", "code=%s data=\"%s\" what=\"%s\" error=\"%s\"", err_code(err),
-		          options->data, what, cause);
+		          options->data, what, err_cause(err));
 	return err;
 }
 

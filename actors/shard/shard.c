@@ -313,9 +313,10 @@ int shard_main(const struct options *options)
 	enum err            err = child_begin(&shard.child, options, ROLE_SHARD); /* opens the log */
 	if (!err && !(err = has_zone ? needs_libcurl() : refuse_zone()) &&
 	    (err = open_all(&shard, options)) && !shard.is_logged)
-		log_fatal("shard_not_started", "code=%s", err_code(err));
+		log_fatal("shard_not_started", "code=%s error=\"%s\"", err_code(err), err_cause(err));
 	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
-	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
+	if (!err && (err = run(&shard)))
+		log_fatal("shard_failed", "code=%s error=\"%s\"", err_code(err), err_cause(err));
 	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);
 	channel_close(&shard.channel);

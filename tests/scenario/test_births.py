@@ -261,6 +261,14 @@ def test_calls_that_it_cannot_do_without(place, error, call, says):
 
 
 @only_here
+def test_a_shard_that_ends_by_its_disk_names_the_error(place):
+    place.expect_log("shard_failed|tables_withdrawn|child_ended")
+    place.start(command=with_refused("EIO", ["sync_file_range"], place.command()), wait=False)
+    wait_for(lambda: 'event=shard_failed code=IO error="Input/output error"' in place.log_tail(), 20, "the shard's last line")
+    place.stop()
+
+
+@only_here
 @pytest.mark.parametrize("call, what", [("eventfd2", "an eventfd"), ("epoll_create1", "an epoll instance"), ("clone3", "a thread")])
 def test_a_command_that_may_have_no_session_says_so(service, call, what):
     code, message = failed(with_refused("EPERM", [call], [service.program, "status", "--data", service.data]))

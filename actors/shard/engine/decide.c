@@ -205,8 +205,8 @@ static enum err save(struct engine *engine, struct request *request)
 	enum err err;
 	if (engine->writes.count == 0) return OK;
 	if ((err = store_apply(engine->store, &engine->writes))) {
-		log_fatal("save_failed", "message=%s code=%s request_id=%.*s",
-		          message_row(request->call->message)->name, err_code(err),
+		log_fatal("save_failed", "message=%s code=%s error=\"%s\" request_id=%.*s",
+		          message_row(request->call->message)->name, err_code(err), err_cause(err),
 		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
 		return ERR_IO; /* the transaction may hold half of the writes: only recovery can undo that */
 	}
