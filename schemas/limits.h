@@ -147,6 +147,7 @@ enum {
 	                         4,    /* of one account that has more than one there; likewise */
 	EGRESS_SMALL_BYTES = 16 << 10, /* a body that is always accepted */
 	EGRESS_ATTEMPT_MS = 10000,  /* of real time, from the lookup to the response's head; it has failed */
+	EGRESS_IMAGE_MS = 20000,    /* likewise, from the lookup to the end of an image; it is retried */
 	EGRESS_STAGGER_MS = 250,    /* before the next address of a host is also dialled */
 	EGRESS_FAMILY_WAIT_MS = 50, /* for IPv6 addresses when those of IPv4 are known; then without */
 	EGRESS_FAMILY_LATE_MS = 1000, /* after the query: until then late addresses still join */
@@ -215,7 +216,7 @@ enum {
 	HOSTS_HUNG_MAX = 4,      /* hosts remembered per account: their images go last */
 	FETCH_REST_MS = 1000,    /* before an image is retried */
 	TEMPLATE_REST_S = 600,   /* before a template's images are retried, after ISSUANCE_TRY_MS */
-	FETCH_ANSWER_MS = 20000, /* for the timer to fetch one and hand it over; then it is retried */
+	FETCH_ANSWER_MS = 29000, /* for the timer to fetch one and hand it over; then it is retried */
 	ISSUING_MAX = 65536,     /* passes that a shard is issuing; OVERLOADED */
 	ISSUING_ACCOUNT_MAX = 8192, /* likewise, of one account */
 	ISSUING_A_TURN = 64,        /* passes processed before others' calls have their turn */

@@ -187,7 +187,8 @@ static CURL *new_easy(void)
 static CURLcode prepare(struct attempt *attempt)
 {
 	CURL    *easy = attempt->easy;
-	long     left_ms = (long)(mono_since(attempt->due, time_mono()).v / US_PER_MS);
+	mono_us  end = mono_after(attempt->began_at, attempt->time);
+	long     left_ms = (long)(mono_since(end, time_mono()).v / US_PER_MS);
 	CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, attempt->url);
 
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, attempt->is_plain ? "http" : "https");

@@ -176,6 +176,7 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	err = ERR_NO_MEMORY;
 	if (!(attempt->endpoint = endpoint_of(egress, request->owner, &url))) goto out;
 	attempt->egress = egress;
+	attempt->time = request->time.v ? request->time : egress->options.attempt_time;
 	attempt->fd = -1;
 	attempt->state = WAITING;
 	attempt->due = mono_after(now, egress->options.start_time);

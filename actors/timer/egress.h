@@ -51,7 +51,8 @@ void egress_stop(struct egress *egress);
 void egress_close(struct egress **egress);
 
 /* A POST of `body`, done at the head of the response; or a fetch, done with the whole response: a GET, or `method` with `body`. `headers` are whole lines ("Name:
- * value") without line end; Host, Content-Length and User-Agent are set here. Everything is copied. */
+ * value") without line end; Host, Content-Length and User-Agent are set here. Everything is copied. Name look-up
+ * and dialling never take longer than the options' attempt_time. */
 struct egress_request {
 	struct account_id  owner;
 	struct span        url; /* accepted by url_check(), for a fetch by url_check_image() */
@@ -62,6 +63,7 @@ struct egress_request {
 	    *method; /* static; of a fetch that sends `body`: POST or PATCH; or GET; NULL: a fetch's GET */
 	struct span body;
 	void       *user;
+	dur_us      time; /* from its beginning to the end of the response; 0: the options' attempt_time */
 };
 /* Queues a request; never calls back and begins nothing: a turn must follow before the loop sleeps. Every accepted request
  * ends in exactly one `done`, from egress_turn(). Errors: ERR_OVERLOADED (nothing accepted: no place is free, or none for a

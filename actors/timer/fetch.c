@@ -347,6 +347,7 @@ void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t
 	                                 .headers = headers,
 	                                 .header_count = 1,
 	                                 .is_fetch = true,
+	                                 .time = {EGRESS_IMAGE_MS * US_PER_MS},
 	                                 .user = &fetch->job};
 	enum err              err = url_check_image(request.url, fetching->rules);
 	if (!err) err = egress_start(fetching->egress, &request, now);
