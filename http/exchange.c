@@ -121,8 +121,12 @@ enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_
 	thread->in_flight++;
 	thread->last_request = exchange->begun;
 	read_headers(req, headers);
-	/* h2o looks for one word only, and `keep-alive` is the first it looks for. */
-	if (headers->closes) req->http1_is_persistent = 0;
+	/* h2o looks for `keep-alive` only: it would close after `Connection: Upgrade, HTTP2-Settings`, and not after
+	 * `keep-alive, close`. */
+	if (headers->closes)
+		req->http1_is_persistent = 0;
+	else if (req->version >= 0x101)
+		req->http1_is_persistent = 1;
 	read_target(exchange);
 	exchange->id = choose_id(exchange, headers->request_id);
 	if (cors_allows(thread_options(thread), headers->origin)) exchange->origin = headers->origin;
