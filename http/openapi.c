@@ -21,7 +21,7 @@ struct document {
 
 /* --- request fields --- */
 
-static void put_range(struct buffer *out, const struct field *field, const struct pass_view *shown)
+static void put_range(struct buffer *out, const struct field *field, const struct shown_argument *shown)
 {
 	long long max = shown->characters ? shown->characters : field->max;
 	bool      is_text = field->type == TYPE_STRING || (field->type == TYPE_VALUE && shown->characters);
@@ -29,12 +29,19 @@ static void put_range(struct buffer *out, const struct field *field, const struc
 		put(out, "'minimum':%lld", (long long)field->min);
 		if (field->max < INT64_MAX) put(out, "'maximum':%lld", (long long)field->max);
 	} else if (is_text) {
-		if (field->min > 0) put(out, "'minLength':%lld", (long long)field->min);
+		long long min = field->min == 0 && field->need == NEED_REQUIRED ? 1 : field->min;
+		if (min > 0) put(out, "'minLength':%lld", min);
 		if (max > 0) put(out, "'maxLength':%lld", max);
 	}
 }
 
-static void put_field_type(struct buffer *out, const struct field *field, const struct pass_view *shown)
+/* In a body, null is as good as leaving a member out; a platform that is not one has an error of its own. */
+static bool takes_null(const struct field *field)
+{
+	return field->source == FROM_BODY && field->need == NEED_OPTIONAL && field->type != TYPE_PLATFORM;
+}
+
+static void put_field_type(struct buffer *out, const struct field *field, const struct shown_argument *shown)
 {
 	static const enum shape shapes[] = {
 	    [TYPE_STRING] = SHAPE_STRING,  [TYPE_INTEGER] = SHAPE_INTEGER,   [TYPE_BOOLEAN] = SHAPE_BOOLEAN,
@@ -45,13 +52,13 @@ static void put_field_type(struct buffer *out, const struct field *field, const 
 	enum shape shape = shown->shape == SHAPE_PLAIN ? shapes[field->type] : shown->shape;
 	bool       repeats = field->type == TYPE_STRINGS;
 	if (repeats) put(out, "'type':'array','items':{");
-	put_type(out, shape, field->type == TYPE_NULLABLE);
+	put_type(out, shape, takes_null(field));
 	put_range(out, field, shown);
 	if (repeats) put(out, "}");
 	if (*shown->standing) put(out, "'default':%s", shown->standing);
 }
 
-static void put_parameter(struct buffer *out, const struct field *field, const struct pass_view *shown)
+static void put_parameter(struct buffer *out, const struct field *field, const struct shown_argument *shown)
 {
 	bool in_path = field->source == FROM_PATH;
 	put(out, "{'name':'%s','in':'%s'", field->name, in_path ? "path" : "query");
@@ -75,29 +82,65 @@ static void put_parameters(struct buffer *out, const struct route *route)
 	put(out, "{'$ref':'#/components/parameters/RequestId'}]");
 }
 
-static void put_body(struct buffer *out, const struct route *route)
+/* PASS_CREATE: passCreate. */
+static void operation_id(const char *name, char id[64])
+{
+	bool   upper = false;
+	size_t size = 0;
+	for (; *name && size < 63; name++) {
+		if (*name != '_') id[size++] = (char)(upper ? *name : tolower(*name));
+		upper = *name == '_';
+	}
+	id[size] = '\0';
+}
+
+/* PASS_CREATE: PassCreateRequest, the name of its body. */
+static void request_name(const struct route *route, char name[80])
+{
+	char id[64];
+	operation_id(message_row(route->message)->name, id);
+	snprintf(name, 80, "%c%sRequest", toupper(id[0]), id + 1);
+}
+
+static bool requires_member(const struct route *route)
 {
 	unsigned            count;
 	const struct field *fields = message_fields(route->message, &count);
-	bool                required = false;
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == FROM_BODY && fields[i].need == NEED_REQUIRED) return true;
+	return false;
+}
+
+static void put_body(struct buffer *out, const struct route *route)
+{
+	char name[80];
 	if (!arguments_have_body(route->message)) return;
-	put(out, "'requestBody':{'content':{'application/json':{'schema':{'type':'object',"
-	         "'additionalProperties':false,'properties':{");
+	request_name(route, name);
+	put(out, "'requestBody':{'content':{'application/json':{'schema':{");
+	put_ref(out, "schemas", name);
+	put(out, "}}},'required':%s}", requires_member(route) ? "true" : "false");
+}
+
+static void put_request(struct buffer *out, const struct route *route)
+{
+	char                name[80];
+	unsigned            count;
+	const struct field *fields = message_fields(route->message, &count);
+	request_name(route, name);
+	put(out, "'%s':{'type':'object','additionalProperties':false,'properties':{", name);
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].source != FROM_BODY) continue;
-		const struct pass_view *shown = argument_shown(route->message, i);
+		const struct shown_argument *shown = argument_shown(route->message, i);
 		put(out, "'%s':{", fields[i].name);
 		put_text(out, "description", shown->about);
 		put_field_type(out, &fields[i], shown);
 		put(out, "}");
 	}
 	put(out, "},'required':[");
-	for (unsigned i = 0; i < count; i++) {
-		if (fields[i].source != FROM_BODY || fields[i].need != NEED_REQUIRED) continue;
-		put(out, "'%s'", fields[i].name);
-		required = true;
-	}
-	put(out, "]}}},'required':%s}", required ? "true" : "false");
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == FROM_BODY && fields[i].need == NEED_REQUIRED)
+			put(out, "'%s'", fields[i].name);
+	put(out, "]}");
 }
 
 /* --- answers --- */
@@ -209,7 +252,7 @@ static void put_refusal(struct buffer *out, uint64_t refusal)
 	put_meaning(out, refusal);
 	put_header_refs(out, headers);
 	put(out, "'content':{'application/json':{'schema':{'allOf':[{'$ref':'#/components/schemas/Error'},"
-	         "{'type':'object','properties':{'code':{'enum':[");
+	         "{'type':'object','properties':{'code':{'type':'string','enum':[");
 	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++)
 		if (refusal & UINT64_C(1) << err) put(out, "'%s'", err_code((enum err)err));
 	put(out, "]}}}]}");
@@ -218,18 +261,6 @@ static void put_refusal(struct buffer *out, uint64_t refusal)
 }
 
 /* --- operations --- */
-
-/* PASS_CREATE: passCreate. */
-static void operation_id(const char *name, char id[64])
-{
-	bool   upper = false;
-	size_t size = 0;
-	for (; *name && size < 63; name++) {
-		if (*name != '_') id[size++] = (char)(upper ? *name : tolower(*name));
-		upper = *name == '_';
-	}
-	id[size] = '\0';
-}
 
 static void put_operation(struct document *document, const struct route *route)
 {
@@ -341,7 +372,10 @@ void openapi_write(struct buffer *out)
 	put(out, "'responses':{");
 	for (unsigned i = 0; i < document.refusal_count; i++)
 		put_refusal(out, document.refusals[i]);
-	put(out, "}");
+	put(out, "},'schemas':{");
+	for (unsigned i = 0; i < ROUTE_COUNT; i++)
+		if (is_public(route_row(i)) && arguments_have_body(route_row(i)->message))
+			put_request(out, route_row(i));
 	put_schemas(out);
-	put(out, "}}");
+	put(out, "}}}");
 }

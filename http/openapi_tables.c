@@ -65,7 +65,7 @@ static const struct operation operations[ROUTE_COUNT] = {
 };
 
 /* In the order of message_fields(). */
-#define OP(op, ...) static const struct pass_view shown_##op[] = {
+#define OP(op, ...) static const struct shown_argument shown_##op[] = {
 #define IN(op, name, source, field_type, need, min, max, type, characters, standing, about) \
 	{SHAPE_##type, characters, standing, about},
 #define SELF(...) {SHAPE_PLAIN, 0, "", ""},
@@ -80,7 +80,7 @@ static const struct operation operations[ROUTE_COUNT] = {
 #include "schemas/api/all.def"
 #include "schemas/api/end.def"
 
-static const struct pass_view *const shown_lists[MSG_COUNT] = {
+static const struct shown_argument *const shown_lists[MSG_COUNT] = {
 #define OP(op, ...) [MSG_##op] = shown_##op,
 #include "schemas/api/begin.def"
 #include "schemas/api/all.def"
@@ -99,7 +99,7 @@ const struct operation *operation_of(const struct route *route)
 	return operation->tag ? operation : NULL;
 }
 
-const struct pass_view *argument_shown(enum message message, unsigned argument)
+const struct shown_argument *argument_shown(enum message message, unsigned argument)
 {
 	return &shown_lists[message][argument];
 }
@@ -161,7 +161,7 @@ static bool route_has_gap(const struct route *route, char text[128])
 	snprintf(text, 128, "%s: no such group in http/document.def", name);
 	if (!is_tag(operation->tag)) return true;
 	for (unsigned i = 0; i < count; i++) {
-		const struct pass_view *shown = argument_shown(route->message, i);
+		const struct shown_argument *shown = argument_shown(route->message, i);
 		snprintf(text, 128, "%s: %s has no words for the document", name, fields[i].name);
 		if (fields[i].source != FROM_SELF && !*shown->about) return true;
 		snprintf(text, 128, "%s: %s has no type for the document", name, fields[i].name);

@@ -42,7 +42,7 @@ struct operation {
 };
 
 /* What the document adds to an argument's struct field. */
-struct pass_view {
+struct shown_argument {
 	enum shape  shape;
 	int         characters; /* maximum; 0: the field's max */
 	const char *standing;   /* its default */
@@ -56,9 +56,9 @@ const struct shape_row *shape_row(enum shape shape);
 const struct tag       *tags(void); /* ends with a row without a name */
 
 /* NULL: a page, which is not in the document. */
-const struct operation *operation_of(const struct route *route);
-const struct pass_view *argument_shown(enum message message, unsigned argument);
-unsigned                operation_traits(const struct route *route);
+const struct operation      *operation_of(const struct route *route);
+const struct shown_argument *argument_shown(enum message message, unsigned argument);
+unsigned                     operation_traits(const struct route *route);
 
 /* All errors of the operation; all errors of a status. Masks, 1 << number. */
 uint64_t operation_errors(const struct route *route);

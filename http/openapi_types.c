@@ -100,7 +100,6 @@ static bool is_mentioned(const struct buffer *out, const char *name)
 void put_schemas(struct buffer *out)
 {
 	bool done[SHAPE_PLAIN] = {false}, more = true;
-	put(out, "'schemas':{");
 	while (more) {
 		more = false;
 		for (const struct shape_row *row = shape_rows(); row->kind != ROW_END; row++) {
@@ -116,5 +115,4 @@ void put_schemas(struct buffer *out)
 			put(out, "}");
 		}
 	}
-	put(out, "}");
 }

@@ -13,5 +13,6 @@ void put_ref(struct buffer *out, const char *kind, const char *name);
 /* The members of a type's schema; the caller writes the braces. */
 void put_type(struct buffer *out, enum shape shape, bool nullable);
 
-/* The schemas of all types that the document refers to so far, and of the types that these refer to. */
+/* The schemas of all types that the document refers to so far, and of the types that these refer to: members of an object that the
+ * caller begins and ends. */
 void put_schemas(struct buffer *out);

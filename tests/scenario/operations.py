@@ -22,11 +22,11 @@ class Operation:
     the route with the ids of IDS filled in. `ignored` are fields whose value is not checked. `bare` operations need no
     body."""
 
-    def __init__(self, route, schema, good, required=None, bare=False, never_null=()):
+    def __init__(self, route, schema, good, never_null=(), bare=False):
         self.method, self.pattern, self.good, self.bare = route.method, route.path, good, bare
-        properties, required = schema["properties"], schema["required"] if required is None else required
+        properties = schema["properties"]
         self.ignored = [name for name, member in properties.items() if not set(member) - {"description"}]
-        self.fields = {name: kinds_of(member) + ([] if name in (*required, *never_null) else ["null"])
+        self.fields = {name: [kind for kind in kinds_of(member) if kind != "null" or name not in never_null]
                        for name, member in properties.items() if name not in self.ignored}
 
     @property
@@ -44,18 +44,17 @@ class Operation:
 
 
 def kinds_of(schema):
-    """The kinds of value that the schema accepts, without null: optional fields accept null, unless the table below
-    excludes it."""
+    """The kinds of value that the schema accepts."""
     if "anyOf" in schema:
-        return [kind for one in schema["anyOf"] for kind in kinds_of(one) if kind != "null"]
-    return [contract().resolved(schema)["type"]]
+        return [kind for one in schema["anyOf"] for kind in kinds_of(one)]
+    kinds = contract().resolved(schema)["type"]
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 REWARD = terms(description="d", repeat_assignment=True, redemption_allowance=2, assignment_limit=3)
 # message: a body that succeeds, and properties that the document does not have.
 GOOD = {
-    "PASS_CREATE": ({"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}},
-                    {"never_null": ["initial_platform"]}),
+    "PASS_CREATE": ({"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}}, {}),
     "PASS_PATCH": ({"visible": {"name": "B"}, "hidden": {"a": 2}, "appearance": {"title": "U"}}, {}),
     "PASS_LOYALTY": ({"balance_to_add": 5, "message": "m"}, {}),
     "SCAN_CREATE": ({"pass_id": "victim", "reader_id": "till"}, {}),
@@ -65,7 +64,7 @@ GOOD = {
     "ENTITLEMENT_REDEEM": ({"amount": 1, "context": "till", "note": "n"}, {}),
     "REWARD_CREATE": ({**REWARD, "slug": "hostile"}, {}),
     "REWARD_PUT": ({**REWARD, "slug": "victim"}, {}),
-    "REWARD_RESTORE": ({**REWARD, "slug": "victim"}, {"required": ["name", "kind", "expiration"], "bare": True}),
+    "REWARD_RESTORE": ({**REWARD, "slug": "victim"}, {"never_null": ["name", "kind", "expiration"], "bare": True}),
 }
 
 
@@ -75,7 +74,8 @@ def operations():
         operation = paths[route.path][route.method.lower()]
         if "requestBody" in operation:
             good, exceptions = GOOD[route.message]
-            yield route.message, Operation(route, operation["requestBody"]["content"]["application/json"]["schema"], good, **exceptions)
+            schema = contract().resolved(operation["requestBody"]["content"]["application/json"]["schema"])
+            yield route.message, Operation(route, schema, good, **exceptions)
 
 
 OPERATIONS = dict(operations())

@@ -35,7 +35,7 @@ struct link {
 	const uint8_t *token;
 };
 
-static void json_URL(struct buffer *out, struct link link)
+static void json_LINK(struct buffer *out, struct link link)
 {
 	char token[TOKEN_TEXT];
 	token_text(link.token, token);
