@@ -22,6 +22,6 @@ bool rfc3339_day_read(struct span text, wall_us *at);
 const char *rfc3339_wanted(struct span text);
 
 #define DURATION_MOST "36525d" /* 100 years; the greatest duration */
-/* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at most
+/* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"), or 0; at most
  * DURATION_MOST. false otherwise. */
 bool duration_read(struct span text, dur_us *duration);

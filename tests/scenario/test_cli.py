@@ -44,7 +44,9 @@ def test_settings_of_an_account(service):
             (["--wallet", "google"], "wallet", "google"), (["--wallet", "on"], "wallet", "on"),
             (["--double-scan-window", "30s"], "double_scan_window_seconds", 30),
             (["--double-scan-window", "2h"], "double_scan_window_seconds", 7200),
-            (["--double-scan-window", "0s"], "double_scan_window_seconds", 0)]:
+            (["--double-scan-window", "0s"], "double_scan_window_seconds", 0),
+            (["--double-scan-window", "30s"], "double_scan_window_seconds", 30),
+            (["--double-scan-window", "0"], "double_scan_window_seconds", 0)]:
         service.cli("account", "set", made, *options)
         shown[key] = value
         assert service.cli("account", "show", made) == shown
