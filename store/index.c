@@ -207,15 +207,30 @@ static enum err put_move(struct view *view, const struct move *move, enum table 
 
 /* Ids --------------------------------------------------------------------------------------------------------- */
 
+/* The first row of the id from `key` on. */
+static enum err read_id(struct view *view, const struct row_key *key, uint32_t *number)
+{
+	struct view_row row;
+	enum err        err = view_from(view, TABLE_PASS_ID, key_span(key), &row);
+	if (err) return err;
+	if (row.key.size != key->size || memcmp(row.key.at, key->bytes, key->size - 4)) return ERR_NOT_FOUND;
+	*number = ~number_at_end(row.key);
+	return OK;
+}
+
+enum err index_find_below(struct view *view, struct account_id account, struct span pass_id, uint32_t number,
+                          uint32_t *found)
+{
+	struct row_key key = key_pass_id(account, pass_id, number - 1);
+	return number ? read_id(view, &key, found) : ERR_NOT_FOUND;
+}
+
 enum err index_find(struct view *view, struct account_id account, struct span pass_id, uint32_t *number)
 {
-	struct row_key  key = key_pass_id(account, pass_id, UINT32_MAX);
-	struct view_row row;
+	struct row_key key = key_pass_id(account, pass_id, UINT32_MAX);
 	if (cells_find_id(view, key_span(&key), number)) return OK;
-	enum err err = view_from(view, TABLE_PASS_ID, key_span(&key), &row);
+	enum err err = read_id(view, &key, number);
 	if (err) return err;
-	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, key.size - 4)) return ERR_NOT_FOUND;
-	*number = ~number_at_end(row.key);
 	/* What hinders this, the caller meets when it reads the pass. */
 	if (cells_bring(view, account, *number)) cells_learn_id(view, key_span(&key), *number);
 	return OK;

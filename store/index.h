@@ -16,6 +16,9 @@ struct index_change {
  * range read. Errors: ERR_NOT_FOUND; as view.h. */
 must_check enum err index_find(struct view *view, struct account_id account, struct span pass_id,
                                uint32_t *number);
+/* Likewise, of those below `number`. */
+must_check enum err index_find_below(struct view *view, struct account_id account, struct span pass_id,
+                                     uint32_t number, uint32_t *found);
 
 /* Stages the change, including the id's: no row keeps a former id, name or text. Reads ranges, so it comes before the
  * command's first write.

@@ -1,5 +1,6 @@
 /* pass export: requests one page after the other and prints each at once, so that no pass is too large. Items arrive as maps
- * of one member, whose key is their part. All items of a part come together, and parts in the order of `parts`. */
+ * of one member, whose key is their part. All items of a part come together, and parts in the order of `parts`; an item of the first part begins an
+ * earlier pass of the same id. */
 #include "ops/cli/taken.h"
 #include "schemas/api/pass_command.h"
 #include "schemas/json.h"
@@ -14,8 +15,9 @@ enum { PARTS = sizeof parts / sizeof *parts, WALLETS = PARTS - 1, AFTER_MAX = 64
 struct export
 {
 	struct cli *cli;
-	unsigned    part;  /* the current one; PARTS: all are printed */
-	unsigned    count; /* of its items */
+	unsigned    part;    /* the current one; PARTS: all are printed */
+	unsigned    count;   /* of its items */
+	unsigned    earlier; /* passes that had the id before, so far */
 	uint8_t     after[AFTER_MAX];
 	size_t      after_size; /* 0: the first page; later: the last one has arrived */
 };
@@ -37,15 +39,31 @@ static void next_part(struct export *export, struct buffer *out)
 	if (export->part != WALLETS) begin_list(export, out);
 }
 
+static void end_parts(struct export *export)
+{
+	while (export->part < PARTS)
+		next_part(export, &export->cli->out);
+}
+
+/* The passes that had the id before come behind all parts of the first, as the last of its members. */
+static void begin_earlier(struct export *export)
+{
+	struct buffer *out = &export->cli->out;
+	end_parts(export);
+	buffer_text(out, export->earlier++ ? "},{\"pass\":" : ",\"earlier\":[{\"pass\":");
+	export->part = export->count = 0;
+}
+
 static void print_item(struct export *export, const msgpack_object *item)
 {
 	struct buffer *out = &export->cli->out;
 
+	if ((export->part || export->count) && msgpack_member(item, parts[0])) begin_earlier(export);
 	for (; export->part < PARTS; next_part(export, out)) {
 		const msgpack_object *value = msgpack_member(item, parts[export->part]);
 		if (!value) continue;
 		if (export->part == WALLETS && !export->count) begin_list(export, out);
-		if (export->part && export->count++) buffer_byte(out, ',');
+		if (export->count++) buffer_byte(out, ',');
 		if (json_render(value, out)) cli_fail(export->cli, ERR_MALFORMED, NULL);
 		return;
 	}
@@ -89,8 +107,7 @@ enum outcome pass_export(struct cli *cli)
 	}
 	taken_free(&taken);
 	if (outcome != DONE) return outcome;
-	while (export.part < PARTS)
-		next_part(&export, &cli->out);
-	buffer_byte(&cli->out, '}');
+	end_parts(&export);
+	buffer_text(&cli->out, export.earlier ? "}]}" : "}");
 	return DONE;
 }

@@ -46,15 +46,37 @@ def test_a_pass_without_related_rows(shop):
     assert [told[part] for part in PARTS[2:]] == [[]] * 6
 
 
-def test_the_live_pass_of_an_id_is_exported_else_the_last_deleted(shop):
+def test_passes_that_had_the_id_before_are_exported_too(shop):
+    """The live one first, else the one deleted last; then the earlier ones, each with all of its parts."""
     for number in range(3):
         shop.create("ada", visible={"name": f"life {number}"})
+        shop.add("ada", number + 1, message=f"Hello {number}")
         if number < 2:
             shop.delete("ada")
-    assert export(shop, "ada")["pass"]["visible"]["name"] == "life 2"
+    told = export(shop, "ada")
+    history = shop.history("ada")
+    assert list(told) == [*PARTS, "earlier"] and told["pass"]["visible"]["name"] == "life 2" and told["history"] == history
+    lives = [told, *told["earlier"]]
+    assert [one["pass"]["visible"]["name"] for one in lives] == ["life 2", "life 1", "life 0"]
+    for number, one in zip((2, 1, 0), lives, strict=True):
+        assert one is told or list(one) == PARTS
+        assert one["pass"]["balance"] == number + 1 and len(one["history"]) == 3 + (one is not told)
+        assert [message["message"] for message in one["notifications"]] == [f"Hello {number}"]
     shop.delete("ada")
     told = export(shop, "ada")
     assert told["pass"]["visible"]["name"] == "life 2" and told["pass"]["deleted_at"] and told["history"] == shop.history("ada")
+    erase(shop, "ada")
+    assert refusal(export, shop, "ada").code == "RESOURCE_NOT_FOUND"
+
+
+def test_an_export_of_many_earlier_passes_has_each_once(shop):
+    """More of them than a page has."""
+    for number in range(40):
+        shop.create("ada", hidden={"mark": f"{number:02}" * 9000})
+        if number < 39:
+            shop.delete("ada")
+    told = export(shop, "ada")
+    assert [one["pass"]["hidden"]["mark"][:2] for one in (told, *told["earlier"])] == [f"{number:02}" for number in reversed(range(40))]
 
 
 def test_an_unknown_pass_is_refused(shop):

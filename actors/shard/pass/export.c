@@ -1,5 +1,5 @@
 /* pass export ACCOUNT PASS_ID: everything that is kept of a pass and its holder, in pages, so that neither side ever has all
- * of it in memory. Answer: {"items": [{PART: value}, ...], "next": bin, or nil behind the last page}. A page says where the
+ * of it in memory; then of the passes that had the id before it, the newest first. Answer: {"items": [{PART: value}, ...], "next": bin, or nil behind the last page}. A page says where the
  * next one begins, the pass's number with it: should the id be another pass's by then, or be erased, there is none. */
 #include "actors/shard/audience/member.h"
 #include "actors/shard/card/card.h"
@@ -10,6 +10,7 @@
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/wallet/wallet.h"
 #include "schemas/api/pass_command.h"
+#include "store/index.h"
 #include "store/keys.h"
 #include "store/registration.h"
 #include "store/wallet_google.h"
@@ -364,18 +365,42 @@ static void end(const struct export *page, struct outcome *outcome)
 	buffer_append(outcome->payload, page->items.at, page->items.size);
 }
 
+/* The pass that had the id before this one. Errors: ERR_NOT_FOUND. */
+static enum err go_to_earlier(struct export *page)
+{
+	struct account_id account = page->pass.account;
+	uint32_t          number;
+	enum err err = index_find_below(page->request->view, account, page->body.pass_id, page->pass.number,
+	                                &number);
+	if (err) return err;
+	if ((err = hot_get(page->request->view, account, number, &page->pass)) ||
+	    (err = pass_body(page->request, &page->pass, &page->body)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	page->memberships = (struct memberships){.pass = number, .read_bytes = page->memberships.read_bytes};
+	page->part = PASS;
+	return OK;
+}
+
+static enum err put_parts(struct export *page)
+{
+	enum err err = OK;
+	while (!err && page->part < END && !is_full(page)) {
+		page->ends = false;
+		err = put_part[page->part](page);
+		if (err || !page->ends) continue;
+		page->part++;
+		memset(page->rest, 0, sizeof page->rest);
+		if (page->part == END && (err = go_to_earlier(page)) == ERR_NOT_FOUND) return OK;
+	}
+	return err;
+}
+
 enum err on_PASS_EXPORT(struct request *request, struct outcome *outcome)
 {
 	struct export page = {.request = request};
 	enum err err = begin(&page);
 	page.memberships.pass = page.pass.number;
-	while (!err && page.part < END && !is_full(&page)) {
-		page.ends = false;
-		err = put_part[page.part](&page);
-		if (err || !page.ends) continue;
-		page.part++;
-		memset(page.rest, 0, sizeof page.rest);
-	}
+	if (!err) err = put_parts(&page);
 	if (!err && page.items.failed) err = ERR_NO_MEMORY;
 	if (!err) end(&page, outcome);
 	buffer_free(&page.items);
