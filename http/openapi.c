@@ -308,6 +308,45 @@ static void put_paths(struct document *document)
 	put(document->out, "}");
 }
 
+/* --- webhooks --- */
+
+/* The requests that the service sends to an endpoint. */
+static void put_webhooks(struct buffer *out)
+{
+	static const struct {
+		const char *kind, *name, *body;
+	} events[] = {
+#define E(NAME, text, subject, rules) {text, #NAME, BODY_##subject},
+#define BODY_PASS                     "PassEvent"
+#define BODY_SCAN                     "ScanEvent"
+#include "schemas/events.def"
+#undef E
+#undef BODY_PASS
+#undef BODY_SCAN
+	};
+	static const char *const parameters[] = {"WebhookId", "WebhookTimestamp", "WebhookSignature"};
+	put(out, "'webhooks':{");
+	for (unsigned i = 0; i < sizeof events / sizeof *events; i++) {
+		char id[64];
+		operation_id(events[i].name, id);
+		put(out, "'%s':{'post':{'operationId':'%sEvent','tags':['Webhooks']", events[i].kind, id);
+		put(out, "'summary':'Is sent to subscriptions for %s','security':[],'parameters':[",
+		    events[i].kind);
+		for (unsigned j = 0; j < sizeof parameters / sizeof *parameters; j++) {
+			put(out, "{");
+			put_ref(out, "parameters", parameters[j]);
+			put(out, "}");
+		}
+		put(out, "],'requestBody':{'required':true,'content':{'application/json':{'schema':{");
+		put_ref(out, "schemas", events[i].body);
+		put(out,
+		    "}}}},'responses':{'2XX':{'description':'It has arrived.'},"
+		    "'default':{'description':'It is sent again later, up to %d attempts in all.'}}}}",
+		    DELIVERY_ATTEMPTS_MAX);
+	}
+	put(out, "}");
+}
+
 /* --- the document --- */
 
 static const char about[] =
@@ -327,7 +366,15 @@ static const char fixed_components[] =
     "'A retry with the same key is answered as the first request was, and changes nothing more.',"
     "'schema':{'type':'string','minLength':1,'maxLength':%d,'pattern':'^[!-~]+$'}},"
     "'RequestId':{'name':'X-Request-Id','in':'header','description':'Comes back with the answer.',"
-    "'schema':{'type':'string','maxLength':%d}}}";
+    "'schema':{'type':'string','maxLength':%d}},"
+    "'WebhookId':{'name':'Service-Webhook-Id','in':'header','required':true,'description':'The id of the "
+    "event; also as webhook-id.','schema':{'type':'string'}},"
+    "'WebhookTimestamp':{'name':'Service-Webhook-Timestamp','in':'header','required':true,'description':"
+    "'Time of this attempt in seconds since 1970; also as webhook-timestamp.',"
+    "'schema':{'type':'integer','format':'int64'}},"
+    "'WebhookSignature':{'name':'Service-Webhook-Signature','in':'header','required':true,'description':"
+    "'v1, and the base64 of HMAC-SHA256 over ID.TIMESTAMP.BODY; also as webhook-signature.',"
+    "'schema':{'type':'string'}}}";
 
 static const char *const headers[][3] = {
     {"X-Request-Id", "The caller's, or one of the service's.", "'string'"},
@@ -366,6 +413,7 @@ void openapi_write(struct buffer *out)
 	}
 	put(out, "]");
 	put_paths(&document);
+	put_webhooks(out);
 	put(out, "'components':{");
 	put(out, fixed_components, IDEMPOTENCY_KEY_BYTES_MAX, REQUEST_ID_BYTES_MAX);
 	put_headers(out);

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { PIECE_BYTES = 1024 };
+enum { PIECE_BYTES = 2048 };
 
 /* --- JSON --- */
 

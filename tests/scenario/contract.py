@@ -96,6 +96,10 @@ class Contract:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         self.validate(schema, without_nulls(body), f"{body} was answered with {answer.status}", None)
 
+    def hold_event(self, event):
+        """Fails if the document does not allow this body of a webhook."""
+        self.validate(self.strict["webhooks"][event["type"]]["post"]["requestBody"]["content"]["application/json"]["schema"], event, event)
+
     def hold_stray(self, item, answer):
         """Checks the answer to an unknown path or method, which the document describes in prose."""
         is_preflight = answer.status == 204 and "access-control-allow-methods" in answer.headers

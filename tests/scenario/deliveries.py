@@ -3,6 +3,7 @@ import json
 import re
 from datetime import datetime
 
+from contract import contract
 from harness import wait_for
 from hooks import KINDS, subscribe
 from shop import Shop
@@ -35,7 +36,10 @@ def await_that(condition, what, seconds=SOON_SECONDS):
 # Requests received
 
 def envelope(request):
-    return json.loads(request.body)
+    """The body of a webhook, which the OpenAPI document must allow."""
+    event = json.loads(request.body)
+    contract().hold_event(event)
+    return event
 
 
 def event_id(request):

@@ -10,6 +10,7 @@ import pytest
 from contract import Contract, contract, held_by
 from good_requests import GOOD, MORE, OPERATIONS, Shops, ask, body_of, create, nothing, target_of
 from harness import ROOT
+from hooks import KINDS
 from refusals import ELSEWHERE, provoke
 from routes import ROUTES
 from shop import Shop, new_id
@@ -63,6 +64,13 @@ def test_the_document_has_exactly_the_routes_of_the_service():
         assert ("Idempotency-Key" in [one["name"] for one in parameters]) == (route.method != "GET"), route
 
 
+def test_the_document_has_exactly_the_events_of_the_service():
+    assert list(DOCUMENT.document["webhooks"]) == KINDS
+    for kind, item in DOCUMENT.document["webhooks"].items():
+        names = [DOCUMENT.resolved(one)["name"] for one in item["post"]["parameters"]]
+        assert names == ["Service-Webhook-Id", "Service-Webhook-Timestamp", "Service-Webhook-Signature"], kind
+
+
 def test_a_public_checker_finds_nothing(tmp_path):
     found = subprocess.run([ROOT / "ops" / "redocly"], capture_output=True, text=True, check=False)
     if found.returncode:
@@ -110,7 +118,7 @@ def test_every_member_is_returned_and_optional_ones_are_sometimes_absent(shops):
             ask(shops.shop, name)
     expected = set()
     for name, schema in DOCUMENT.document["components"]["schemas"].items():
-        for member in schema.get("properties", {}) if name != "Error" and not name.endswith(("Change", "Request")) else ():
+        for member in schema.get("properties", {}) if name != "Error" and not name.endswith(("Change", "Request", "Event")) else ():
             expected.add((name, member, True))
             if member not in schema["required"]:
                 expected.add((name, member, False))
