@@ -17,7 +17,7 @@ import jsonschema
 HELD_OF_A_KIND = 25
 METHODS = ("get", "post", "put", "patch", "delete")
 # Headers of HTTP itself and of CORS. The document does not list them.
-TRANSPORT = re.compile(r"date|connection|content-length|content-type|vary|access-control-.*")
+TRANSPORT = re.compile(r"date|connection|keep-alive|content-length|content-type|vary|access-control-.*")
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 formats = jsonschema.FormatChecker(formats=("uuid",))
 

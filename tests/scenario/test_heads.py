@@ -291,9 +291,9 @@ def test_raw_requests(till, card, what, text, statuses, goes_on):
         for answer in answers:
             answer.check_form()
         for answer in answers[:-1]:
-            assert answer.headers["connection"] == "keep-alive", answer
+            assert (answer.headers["connection"], answer.headers["keep-alive"]) == ("keep-alive", "timeout=75"), answer
         if goes_on is False:
-            assert answers[-1].headers["connection"] == "close", answers
+            assert answers[-1].headers["connection"] == "close" and "keep-alive" not in answers[-1].headers, answers
     assert till.get(card)["balance"] == before + applied
 
 

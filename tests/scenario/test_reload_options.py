@@ -41,7 +41,7 @@ def test_idle_timeout(plain):
     plain.write("keep-alive = 1h")
     plain.reload()
     with plain.service.client() as client:
-        client.get("/v1/passes")
+        assert client.get("/v1/passes").headers["keep-alive"] == "timeout=3600"
         plain.write("keep-alive = 5s")
         assert plain.reload()["changed"] == ["keep-alive"]
         wait_for(lambda: client.connection.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"" if readable(client.connection.sock)
