@@ -373,16 +373,17 @@ static const char fixed_components[] =
     "'Time of this attempt in seconds since 1970; also as webhook-timestamp.',"
     "'schema':{'type':'integer','format':'int64'}},"
     "'WebhookSignature':{'name':'Service-Webhook-Signature','in':'header','required':true,'description':"
-    "'v1, and the base64 of HMAC-SHA256 over ID.TIMESTAMP.BODY; also as webhook-signature.',"
+    "'Signatures, separated by spaces: each is v1, a comma, and the base64 of HMAC-SHA256 over "
+    "ID.TIMESTAMP.BODY. Also as webhook-signature.',"
     "'schema':{'type':'string'}}}";
 
 static const char *const headers[][3] = {
     {"X-Request-Id", "The caller's, or one of the service's.", "'string'"},
     {"Idempotency-Replayed", "This is the answer to an earlier request with the same Idempotency-Key.",
      "'string','enum':['true']"},
-    {"X-Total-Count", "How many there are in all pages.", "'integer','minimum':0"},
+    {"X-Total-Count", "How many there are in all pages.", "'integer','format':'int64','minimum':0"},
     {"X-Has-More", "Whether there are more after this page.", "'boolean'"},
-    {"Retry-After", "Seconds to wait.", "'integer','minimum':1"},
+    {"Retry-After", "Seconds to wait.", "'integer','format':'int64','minimum':1"},
     {"WWW-Authenticate", "How to authenticate.", "'string','enum':['Bearer']"},
 };
 

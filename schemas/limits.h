@@ -216,7 +216,7 @@ enum {
 	HOSTS_HUNG_MAX = 4,      /* hosts remembered per account: their images go last */
 	FETCH_REST_MS = 1000,    /* before an image is retried */
 	TEMPLATE_REST_S = 600,   /* before a template's images are retried, after ISSUANCE_TRY_MS */
-	FETCH_ANSWER_MS = 29000, /* for the timer to fetch one and hand it over; then it is retried */
+	FETCH_ANSWER_MS = 27000, /* for the timer to fetch one and hand it over; then it is retried */
 	ISSUING_MAX = 65536,     /* passes that a shard is issuing; OVERLOADED */
 	ISSUING_ACCOUNT_MAX = 8192, /* likewise, of one account */
 	ISSUING_A_TURN = 64,        /* passes processed before others' calls have their turn */

@@ -306,6 +306,12 @@ static enum err refuse_zone(void)
 	return ERR_UNSUPPORTED;
 }
 
+static void log_failure(const struct engine *engine, enum err err)
+{
+	if (engine->save_error) err = engine->save_error;
+	log_fatal("shard_failed", "code=%s error=\"%s\"", err_code(err), err_cause(err));
+}
+
 int shard_main(const struct options *options)
 {
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}, .disk_loop = {-1}};
@@ -315,8 +321,7 @@ int shard_main(const struct options *options)
 	    (err = open_all(&shard, options)) && !shard.is_logged)
 		log_fatal("shard_not_started", "code=%s error=\"%s\"", err_code(err), err_cause(err));
 	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
-	if (!err && (err = run(&shard)))
-		log_fatal("shard_failed", "code=%s error=\"%s\"", err_code(err), err_cause(err));
+	if (!err && (err = run(&shard))) log_failure(shard.engine, err);
 	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);
 	channel_close(&shard.channel);

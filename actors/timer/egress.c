@@ -204,7 +204,11 @@ static void call(struct attempt *attempt)
 
 static void dial(struct attempt *attempt)
 {
+	mono_us end = mono_after(attempt->began_at, attempt->time);
+
 	dial_pause(attempt);
+	attempt->due = mono_after(attempt->egress->now, attempt->egress->options.attempt_time);
+	if (attempt->due.v > end.v) attempt->due = end;
 	attempt_move(attempt, DIALLING);
 	if (race_begin(attempt)) fail(attempt);
 }

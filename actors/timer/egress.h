@@ -52,7 +52,7 @@ void egress_close(struct egress **egress);
 
 /* A POST of `body`, done at the head of the response; or a fetch, done with the whole response: a GET, or `method` with `body`. `headers` are whole lines ("Name:
  * value") without line end; Host, Content-Length and User-Agent are set here. Everything is copied. Name look-up
- * and dialling never take longer than the options' attempt_time. */
+ * and dialling each have the options' attempt_time at most. */
 struct egress_request {
 	struct account_id  owner;
 	struct span        url; /* accepted by url_check(), for a fetch by url_check_image() */

@@ -51,6 +51,8 @@ def test_passes_that_had_the_id_before_are_exported_too(shop):
     for number in range(3):
         shop.create("ada", visible={"name": f"life {number}"})
         shop.add("ada", number + 1, message=f"Hello {number}")
+        for _ in range(70):  # more than a row of the table has
+            assert shop.client.post("/v1/scans", {"pass_id": "ada", "reader_id": f"till-{number}"}).status == 200
         if number < 2:
             shop.delete("ada")
     told = export(shop, "ada")
@@ -62,6 +64,7 @@ def test_passes_that_had_the_id_before_are_exported_too(shop):
         assert one is told or list(one) == PARTS
         assert one["pass"]["balance"] == number + 1 and len(one["history"]) == 3 + (one is not told)
         assert [message["message"] for message in one["notifications"]] == [f"Hello {number}"]
+        assert [scan["scanner_id"] for scan in one["scans"]] == 70 * [f"till-{number}"]
     shop.delete("ada")
     told = export(shop, "ada")
     assert told["pass"]["visible"]["name"] == "life 2" and told["pass"]["deleted_at"] and told["history"] == shop.history("ada")

@@ -98,6 +98,7 @@ Test(issuance, fails_images_that_never_answer_and_repeats_lost_fetches)
 	pass_ms(FETCH_ANSWER_MS);
 	cr_expect_str_eq(asked(NULL), "");
 	pass_ms(FETCH_REST_MS);
+	cr_expect_null(next(), "the pass still has time");
 	cr_expect_str_eq(asked(NULL), "u");
 	pass_ms(ISSUANCE_TRY_MS);
 	cr_assert_not_null(next());

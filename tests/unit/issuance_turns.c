@@ -123,7 +123,7 @@ static unsigned hang_once(void)
 {
 	uint64_t ids[PLACES];
 	unsigned count = ask_all(ids);
-	pass_ms(EGRESS_ATTEMPT_MS);
+	pass_ms(EGRESS_IMAGE_MS);
 	for (unsigned i = 0; i < count; i++)
 		issuance_fetched(&issuance, ids[i], ERR_IMAGE_UNREACHABLE, span_str("timeout"), now);
 	return count;

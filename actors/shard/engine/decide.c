@@ -208,6 +208,7 @@ static enum err save(struct engine *engine, struct request *request)
 		log_fatal("save_failed", "message=%s code=%s error=\"%s\" request_id=%.*s",
 		          message_row(request->call->message)->name, err_code(err), err_cause(err),
 		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
+		engine->save_error = err;
 		return ERR_IO; /* the transaction may hold half of the writes: only recovery can undo that */
 	}
 	if (request->account) *account_ends(&engine->accounts, request->call->account) = request->ends;

@@ -45,6 +45,8 @@ struct engine {
 	struct writes writes;
 	struct buffer payload;
 
+	enum err save_error; /* what made a save fail, which ends the process */
+
 	/* State of one turn. */
 	mono_us            now;
 	unsigned           packets; /* taken in this turn */

@@ -146,6 +146,10 @@ static struct issuing_account *next_account(const struct issuance *issuance)
 	return NULL;
 }
 
+_Static_assert((int)EGRESS_START_MS + EGRESS_IMAGE_MS < (int)FETCH_ANSWER_MS &&
+                   (int)FETCH_ANSWER_MS + FETCH_REST_MS < (int)ISSUANCE_TRY_MS,
+               "a fetch has its time, and one that was lost is repeated");
+
 /* Marks fetches that were asked for long ago as slow. */
 static void age(struct issuance *issuance, mono_us now)
 {

@@ -23,14 +23,10 @@
 static enum err find_below(struct request *request, struct span pass_id, uint32_t bound, struct hot_at *pass)
 {
 	struct account_id account = request->account->id;
-	struct view_row   row;
-	if (bound == 0) return ERR_NOT_FOUND;
-	struct row_key key = key_pass_id(account, pass_id, bound - 1);
-	enum err       err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
+	uint32_t          number;
+	enum err          err = index_find_below(request->view, account, pass_id, bound, &number);
 	if (err) return err;
-	size_t prefix = key.size - 4;
-	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
-	err = hot_get(request->view, account, ~get_be32(row.key.at + prefix), pass);
+	err = hot_get(request->view, account, number, pass);
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 

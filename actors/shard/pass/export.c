@@ -145,18 +145,40 @@ static enum err put_scans_of_row(struct export *page, struct span row)
 	return err;
 }
 
-/* rest: the number of the next row u32, of all scans. */
+/* The rows with the scans that were made while the pass existed; their ids have milliseconds. */
+static enum err find_rows(struct export *page, uint32_t *first, uint32_t *end)
+{
+	struct view      *view = page->request->view;
+	const struct hot *pass = &page->pass.now;
+	struct scan_tally tally;
+	enum err          err = scan_tally_whole(view, page->pass.account, &tally);
+	if (err) return err;
+	*first = *end = tally.made;
+	err = scan_row_first(view, page->pass.account, tally.made, (wall_us){pass->created.v - US_PER_MS},
+	                     first);
+	if (!err && pass->flags & HOT_DELETED)
+		err = scan_row_first(view, page->pass.account, tally.made,
+		                     (wall_us){pass->updated.v + US_PER_MS}, end);
+	*first /= SCAN_ROW_SCANS;
+	*end = (*end + SCAN_ROW_SCANS - 1) / SCAN_ROW_SCANS;
+	return err;
+}
+
+/* rest: the next row u32, plus one. */
 static enum err put_scans(struct export *page)
 {
 	struct view *view = page->request->view;
-	uint32_t     number = get_be32(page->rest);
-	enum err     err = OK;
+	uint32_t     number, end;
+	enum err     err = find_rows(page, &number, &end);
+	if (get_be32(page->rest)) number = get_be32(page->rest) - 1;
 	for (; !err && !is_full(page); page->looked++) {
+		if (number >= end) err = ERR_NOT_FOUND;
+		if (err) break;
 		struct span row;
 		if ((err = scan_rows_get(view, page->pass.account, number, &row))) break;
 		if (!(err = put_scans_of_row(page, row))) number++;
 	}
-	put_be32(page->rest, number);
+	put_be32(page->rest, number + 1);
 	page->ends = err == ERR_NOT_FOUND;
 	return page->ends ? OK : err;
 }
