@@ -262,7 +262,7 @@ def test_calls_that_it_cannot_do_without(place, error, call, says):
 
 @only_here
 def test_a_shard_that_ends_by_its_disk_names_the_error(place):
-    place.expect_log("shard_failed|tables_withdrawn|event=died|event=killed")
+    place.expect_log("shard_failed|tables_withdrawn|event=died|event=killed|start_failed")
     place.start(command=with_refused("EIO", ["sync_file_range"], place.command()), wait=False)
     wait_for(lambda: 'event=shard_failed code=IO error="Input/output error"' in place.log_tail(), 20, "the shard's last line")
     place.stop()
