@@ -92,19 +92,27 @@ static struct order take_options(int argc, char **argv)
 	return order;
 }
 
-/* A job does every `jobs`th round. */
-static void job_main(const struct order *order, unsigned index, struct job *job, int64_t until_s)
+/* In memory that all jobs share. */
+static bool one_has_found(const struct order *order, const struct job *jobs)
+{
+	for (unsigned i = 0; i < order->jobs; i++)
+		if (jobs[i].what[0]) return true;
+	return false;
+}
+
+/* A job does every `jobs`th round, until one of them has found a violation. */
+static void job_main(const struct order *order, unsigned index, struct job *jobs, int64_t until_s)
 {
 	uint64_t first = index, rounds = (order->states + STATES_A_ROUND - 1) / STATES_A_ROUND;
 	if (order->only != UINT64_MAX) {
 		first = order->only / STATES_A_ROUND;
 		rounds = first + 1;
 	}
-	for (uint64_t round = first; round < rounds && !job->what[0]; round += order->jobs) {
+	for (uint64_t round = first; round < rounds && !one_has_found(order, jobs); round += order->jobs) {
 		struct timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (now.tv_sec >= until_s) return;
-		round_run(order, round, until_s, job);
+		round_run(order, round, until_s, &jobs[index]);
 	}
 }
 
@@ -116,14 +124,14 @@ static void job_prepare(const struct order *order, unsigned index, struct job *j
 	if (mkdir(job->dir, 0700)) exit(TROUBLE);
 }
 
-static pid_t job_start(const struct order *order, unsigned index, struct job *job, int64_t until_s)
+static pid_t job_start(const struct order *order, unsigned index, struct job *jobs, int64_t until_s)
 {
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0) exit(TROUBLE);
 	if (pid) return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) _exit(TROUBLE);
-	job_main(order, index, job, until_s);
+	job_main(order, index, jobs, until_s);
 	_exit(0);
 }
 
@@ -183,7 +191,7 @@ int main(int argc, char **argv)
 	fflush(NULL);
 	for (unsigned i = 0; i < order.jobs; i++) {
 		job_prepare(&order, i, &jobs[i], dir);
-		pids[i] = job_start(&order, i, &jobs[i], begun.tv_sec + order.seconds);
+		pids[i] = job_start(&order, i, jobs, begun.tv_sec + order.seconds);
 	}
 	for (unsigned i = 0; i < order.jobs; i++)
 		good &= job_wait(&order, pids[i], &jobs[i]);
