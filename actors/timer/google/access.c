@@ -24,7 +24,7 @@ enum {
 	TOKEN_EARLY_S = 300, /* it is renewed before its end */
 	TOKEN_LIVES_S = 3600,
 	TOKEN_AGAIN_S = 5, /* between two exchanges */
-	CLASSES = 1024,
+	CLASSES = 1 << 16, /* remembered, 64 bytes each; two that share a place are written by turns */
 	ACCESSES_MAX = 4096,
 	SPACE_US = (int)(US_PER_SEC / GOOGLE_CALLS_A_SECOND)
 };
