@@ -37,7 +37,7 @@ struct attempt {
 	bool               is_doubtful;        /* its endpoint was doubtful when it began */
 	mono_us            due;                /* when its state has lasted too long */
 	mono_us            began_at, decided_at;
-	dur_us             time; /* of the request */
+	dur_us             time; /* as in struct egress_request */
 
 	/* race.c */
 	struct race *race; /* in state DIALLING */

@@ -1,6 +1,6 @@
 /* pass export: requests one page after the other and prints each at once, so that no pass is too large. Items arrive as maps
- * of one member, whose key is their part. All items of a part come together, and parts in the order of `parts`; an item of the first part begins an
- * earlier pass of the same id. */
+ * of one member, whose key is their part. All items of a part come together, and parts in the order of `parts`; an item of the
+ * first part begins an earlier pass of the same id. */
 #include "ops/cli/taken.h"
 #include "schemas/api/pass_command.h"
 #include "schemas/json.h"

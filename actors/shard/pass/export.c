@@ -1,6 +1,7 @@
 /* pass export ACCOUNT PASS_ID: everything that is kept of a pass and its holder, in pages, so that neither side ever has all
- * of it in memory; then of the passes that had the id before it, the newest first. Answer: {"items": [{PART: value}, ...], "next": bin, or nil behind the last page}. A page says where the
- * next one begins, the pass's number with it: should the id be another pass's by then, or be erased, there is none. */
+ * of it in memory; then of the passes that had the id before it, the newest first. Answer: {"items": [{PART: value}, ...],
+ * "next": bin, or nil behind the last page}. A page says where the next one begins, the pass's number with it: should the id be
+ * another pass's by then, or be erased, there is none. */
 #include "actors/shard/audience/member.h"
 #include "actors/shard/card/card.h"
 #include "actors/shard/entitlement/entitlement.h"
