@@ -58,15 +58,6 @@ static void note_key(struct connection *connection)
 	known_keys_add(&connection->thread->service->known_keys, connection->bearer.key_hash);
 }
 
-/* A client that knows how long the connection stays does not send into its end. */
-static void add_keep_alive(struct exchange *exchange)
-{
-	char    text[32];
-	int64_t seconds = thread_options(exchange->thread)->keep_alive.v / US_PER_SEC;
-	snprintf(text, sizeof text, "timeout=%lld", (long long)seconds);
-	answer_header(exchange, "Keep-Alive", span_str(text));
-}
-
 /* `size` SIZE_MAX: an answer that must not state its length, 204 or 304. */
 static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
@@ -84,7 +75,8 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	access_log_request(thread->live->access, exchange, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
-	if (req->http1_is_persistent) add_keep_alive(exchange);
+	/* A client that knows how long the connection stays does not send into its end. */
+	if (req->http1_is_persistent) add_header(exchange, "Keep-Alive", span_str(thread->live->keep_alive));
 	if (exchange->has_key && status < 400) note_key(exchange->connection);
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &exchange->generator);

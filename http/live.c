@@ -6,6 +6,7 @@
 #include "http/access_log.h"
 #include "http/tls.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void live_free(struct live **live_p)
@@ -41,6 +42,8 @@ static struct live *take(struct service *service, struct child *child, enum err 
 
 	*err = live ? ERR_PEER_GONE : ERR_NO_MEMORY;
 	if (!live || !child_take_settings(child, &live->settings)) goto out;
+	snprintf(live->keep_alive, sizeof live->keep_alive, "timeout=%lld",
+	         (long long)(live->settings.options.keep_alive.v / US_PER_SEC));
 	cert = live->settings.files[SETTINGS_CERT];
 	*err = cert.size ? tls_open(cert, live->settings.files[SETTINGS_KEY], &live->tls) : OK;
 	if (!*err) *err = take_access_log(service, live);

@@ -25,6 +25,7 @@ struct live {
 	SSL_CTX           *tls;                /* NULL: clear text */
 	struct access_log *access;             /* the service's; NULL: none */
 	int64_t            certificate_ends_s; /* seconds of the wall clock */
+	char               keep_alive[32];     /* value of the header of that name */
 };
 
 /* The whole HTTP process. Written before the threads start. Afterwards threads change only the atomic members,
