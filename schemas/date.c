@@ -232,8 +232,10 @@ static int64_t unit_us(uint8_t letter)
 
 bool duration_read(struct span text, dur_us *duration)
 {
-	duration->v = 0;
-	if (span_is(text, "0")) return true;
+	if (span_is(text, "0")) {
+		duration->v = 0;
+		return true;
+	}
 	if (text.size < 2) return false;
 	int64_t unit = unit_us(text.at[text.size - 1]);
 	if (unit == 0) return false;

@@ -92,7 +92,7 @@ static struct order take_options(int argc, char **argv)
 	return order;
 }
 
-/* In memory that all jobs share. */
+/* Has any job found a violation? All jobs share this memory. */
 static bool one_has_found(const struct order *order, const struct job *jobs)
 {
 	for (unsigned i = 0; i < order->jobs; i++)
