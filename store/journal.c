@@ -5,7 +5,7 @@
  * meanwhile. The threads share two semaphores and two atomic states. Data guarded by a state is written by one side
  * before it sets the state, and read by the other side after it has seen it:
  *   in_flight.state  IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE
- *                    guards in_flight.* and sync_recent_us
+ *                    guards in_flight.*, sync_recent_us and byte_recent_ps
  *   next.state       WANTED --preparer--> READY | LOST, READY --writer--> WANTED
  *                    guards next.fd
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when the
@@ -31,6 +31,8 @@ enum {
 	GOES_ON_SHARE = 4,             /* a start appends to a segment of which less is used */
 	SYNC_QUICK_US = 500,           /* slower syncs leave time to fill a record meanwhile */
 	SYNC_RECENT = 8,               /* averages over about as many syncs */
+	LARGE_BYTES = 256 << 10,       /* the time of a record of at least that says what a byte takes */
+	LARGE_RECENT = 4,              /* averages over about as many large records */
 };
 
 struct journal {
@@ -44,7 +46,9 @@ struct journal {
 	atomic_int         error_number; /* errno of the newest failure */
 	struct histogram   sync_times;
 	int64_t            sync_recent_us; /* average duration of the last few */
-	int64_t            sync_us;        /* the same at the writer's last check: its own */
+	int64_t            byte_recent_ps; /* of a byte, likewise of large records */
+	int64_t            sync_us;        /* sync_recent_us at the writer's last check: its own */
+	int64_t            byte_ns;        /* byte_recent_ps, likewise */
 	bool               is_quick;       /* likewise */
 
 	struct buffer open;
@@ -99,6 +103,7 @@ static void judge_syncs(struct journal *journal)
 {
 	int64_t limit_us = journal->dir.quick_sync_us ? journal->dir.quick_sync_us : SYNC_QUICK_US;
 	journal->sync_us = journal->sync_recent_us;
+	journal->byte_ns = (journal->byte_recent_ps + 999) / 1000;
 	journal->is_quick = journal->sync_us < limit_us;
 #ifdef FAULT_ANSWER_EARLY
 	journal->is_quick = false; /* the fault needs the sync thread */
@@ -115,6 +120,10 @@ static void write_out(struct journal *journal)
 	int64_t took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
 	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
+	int64_t bytes = (int64_t)journal->in_flight.bytes.size;
+	if (bytes >= LARGE_BYTES)
+		journal->byte_recent_ps += (took_us * 1000000 / bytes - journal->byte_recent_ps) /
+		                           LARGE_RECENT;
 	atomic_store(&journal->in_flight.state, err ? WRITE_FAILED : WRITE_DONE);
 }
 
@@ -290,6 +299,11 @@ bool journal_is_quick(const struct journal *journal)
 int64_t journal_sync_us(const struct journal *journal)
 {
 	return journal->sync_us;
+}
+
+int64_t journal_byte_ns(const struct journal *journal)
+{
+	return journal->byte_ns;
 }
 
 bool journal_is_syncing(const struct journal *journal)

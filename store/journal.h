@@ -39,11 +39,13 @@ must_check enum err journal_settle(struct journal *journal);
 /* Readable when journal_settle() may have news, but not for a submit just made. */
 int journal_fd(const struct journal *journal);
 
-bool     journal_is_quick(const struct journal *journal); /* a submitted record is written on return */
-int64_t  journal_sync_us(const struct journal *journal);  /* microseconds of the last few syncs, on average */
-bool     journal_is_syncing(const struct journal *journal);
-uint64_t journal_decided_seq(const struct journal *journal); /* of the newest operation added */
-uint64_t journal_durable_seq(const struct journal *journal);
+bool    journal_is_quick(const struct journal *journal); /* a submitted record is written on return */
+int64_t journal_sync_us(const struct journal *journal);  /* microseconds of the last few syncs, on average */
+int64_t journal_byte_ns(
+    const struct journal *journal); /* of a byte of the last few large records, on average; 0: none yet */
+bool            journal_is_syncing(const struct journal *journal);
+uint64_t        journal_decided_seq(const struct journal *journal); /* of the newest operation added */
+uint64_t        journal_durable_seq(const struct journal *journal);
 struct position journal_position(const struct journal *journal); /* behind the newest durable record */
 uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
 

@@ -92,6 +92,11 @@ bool store_is_syncing(const struct store *store)
 	return journal_is_syncing(store->journal);
 }
 
+int64_t store_byte_ns(const struct store *store)
+{
+	return journal_byte_ns(store->journal);
+}
+
 bool store_is_quick(const struct store *store)
 {
 	return journal_is_quick(store->journal);

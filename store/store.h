@@ -78,6 +78,7 @@ int store_fd(const struct store *store);
 
 bool     store_is_syncing(const struct store *store);
 bool     store_is_quick(const struct store *store); /* submitted records have arrived on return */
+int64_t  store_byte_ns(const struct store *store);  /* as journal_byte_ns() */
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
 

@@ -159,6 +159,21 @@ Test(journal, a_quick_disk_is_synced_by_the_writer_itself)
 	}
 }
 
+Test(journal, large_records_say_what_a_byte_takes)
+{
+	journal_close(&journal);
+	test_dir_remove(&test_dir);
+	test_dir_make(&test_dir);
+	dir.fd = test_dir.fd;
+	dir.segment_bytes = 4 << 20;
+	at = (struct position){0};
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+	save(1, 200000);
+	cr_expect_eq(journal_byte_ns(journal), 0, "it is not large");
+	save(1, 300000);
+	cr_expect_gt(journal_byte_ns(journal), 0);
+}
+
 Test(journal, a_record_is_open_then_syncing_then_durable)
 {
 	cr_assert_eq(add(1, 100), OK);

@@ -130,3 +130,17 @@ Test(turns, debtors_beyond_the_table_count_as_light)
 	cr_expect_eq(turns.debtor_count, 2);
 	cr_expect_eq(take(), 7, "waiting calls are not lost");
 }
+
+Test(turns, large_commands_cost_what_the_disk_takes)
+{
+	const size_t  small = TURN_SMALL_BYTES, large = 1 << 20, rest = large - small;
+	const int64_t first = (int64_t)small * TURN_BYTE_NS;
+	cr_expect_eq(turns_cost_of_bytes(large, 0).v, (int64_t)large * TURN_BYTE_NS / 1000,
+	             "nothing is known of the disk");
+	cr_expect_eq(turns_cost_of_bytes(large, 1).v, (int64_t)large * TURN_BYTE_NS / 1000, "a quick disk");
+	cr_expect_eq(turns_cost_of_bytes(large, 100).v, (first + (int64_t)rest * 200) / 1000,
+	             "10 MB/s, written twice");
+	cr_expect_eq(turns_cost_of_bytes(large, 38000).v, (first + (int64_t)rest * TURN_BYTE_NS_MAX) / 1000,
+	             "it stalled");
+	cr_expect_eq(turns_cost_of_bytes(small, 38000).v, first / 1000, "small commands cost no more");
+}

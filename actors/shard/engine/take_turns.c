@@ -23,7 +23,7 @@ static dur_us cost_since(struct engine *engine, mono_us begun, size_t bytes)
 		engine->spent = spent;
 		if (since < cost) cost = since;
 	}
-	return (dur_us){cost + (int64_t)bytes * TURN_BYTE_NS / 1000};
+	return (dur_us){cost + turns_cost_of_bytes(bytes, store_byte_ns(engine->store)).v};
 }
 
 static dur_us cost_of_answer(size_t bytes)

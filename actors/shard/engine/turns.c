@@ -59,6 +59,16 @@ static struct debtor *add(struct turns *turns, struct account_id account, mono_u
 	return debtor;
 }
 
+/* A disk that stalls once makes large commands costly, and no small one. */
+dur_us turns_cost_of_bytes(size_t bytes, int64_t byte_ns)
+{
+	int64_t small = bytes < TURN_SMALL_BYTES ? (int64_t)bytes : TURN_SMALL_BYTES;
+	int64_t twice = byte_ns * 2; /* into the journal, and later into the tables */
+	if (twice < TURN_BYTE_NS) twice = TURN_BYTE_NS;
+	if (twice > TURN_BYTE_NS_MAX) twice = TURN_BYTE_NS_MAX;
+	return (dur_us){(small * TURN_BYTE_NS + ((int64_t)bytes - small) * twice) / 1000};
+}
+
 /* All debtors together get the share of time that a single one would have. */
 void turns_charge(struct turns *turns, struct account_id account, dur_us cost, mono_us now)
 {
