@@ -114,6 +114,23 @@ def keys(own):
     return [shop.key for shop in shops]
 
 
+def first_refused(stack, own):
+    """Strangers send bodies without their last byte until one is refused. Returns its answer, or None if the first ones
+    were closed meanwhile, for being slow themselves."""
+    kept = stack.enter_context(ExitStack())
+    large = [part_of_a_body(kept, own, key_of_nobody(number), 15 * MIB) for number in range(4)]
+    assert large == [None] * 4
+    for number in range(4, STRANGERS):
+        connection = kept.enter_context(closing(connect(own.service.http)))
+        connection.sendall(head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", f"Content-Length: {SMALL}"))
+        connection.sendall(b" " * (SMALL - 1))
+        if is_readable(connection):
+            return receive_answer(connection)[0]
+    kept.close()
+    wait_for(lambda: held(own.service) == 0, 5, "the bodies to be forgotten")
+    return None
+
+
 @pytest.mark.plain
 def test_small_bodies_of_strangers_have_a_limit(own):
     """No body of a customer is refused that is small. Invented keys need only connections for as many as they like."""
@@ -123,15 +140,7 @@ def test_small_bodies_of_strangers_have_a_limit(own):
         open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, open_files)
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_files[1], open_files[1]))
-        large = [part_of_a_body(stack, own, key_of_nobody(number), 15 * MIB) for number in range(4)]
-        assert large == [None] * 4
-        for number in range(4, STRANGERS):
-            connection = stack.enter_context(closing(connect(service.http)))
-            connection.sendall(head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", f"Content-Length: {SMALL}"))
-            connection.sendall(b" " * (SMALL - 1))
-            if is_readable(connection):
-                break
-        refused = receive_answer(connection)[0]
+        refused = first_refused(stack, own) or first_refused(stack, own)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert held(service) <= BODIES + MIB
         assert service.peak_memory("http") - before < 2 * BODIES
