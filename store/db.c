@@ -224,6 +224,12 @@ uint64_t db_file_room(struct db *db)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+bool db_is_removed(struct db *db)
+{
+	int fd;
+	return !mdb_env_get_fd(db->env, &fd) && file_is_removed(fd);
+}
+
 uint64_t db_ahead(struct db *db)
 {
 	int         fd;

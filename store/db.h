@@ -70,7 +70,8 @@ must_check enum err db_reserve(struct db *db, uint64_t bytes);
 void                db_hold_ahead(struct db *db, struct progress *progress);
 /* Bytes by which data.mdb may still grow, by the largest size of a file that this process may write; UINT64_MAX: no limit. */
 uint64_t db_file_room(struct db *db);
-uint64_t db_ahead(struct db *db); /* bytes on disk that belong to the file beyond those in use */
+bool     db_is_removed(struct db *db); /* data.mdb was, while it is in use */
+uint64_t db_ahead(struct db *db);      /* bytes on disk that belong to the file beyond those in use */
 
 /* Pushes the next `bytes` of the file towards the disk, in rounds through the file. Each call returns ERR_IO if
  * background writing, by the kernel too, has failed since the call before, even with nothing to push. It waits only

@@ -20,6 +20,8 @@ struct disk_monitor {
 	int              dir_fd;
 	atomic_int       room;
 	atomic_int       error_number;
+	bool             has_links; /* a file that exists has one, which some file systems do not say */
+	atomic_bool      is_removed;
 	_Atomic uint64_t owed;     /* bytes for rows that are in memory alone */
 	unsigned         look_ms;  /* between two measurements */
 	bool             stopping; /* under the mutex */
@@ -45,6 +47,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 static void look(struct disk_monitor *disk_monitor)
 {
 	struct statvfs disk;
+	if (disk_monitor->has_links && db_is_removed(disk_monitor->db))
+		atomic_store(&disk_monitor->is_removed, true);
 	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* the last level stays valid */
 	/* The kernel reserves space beyond the largest size that a file may have, but no write reaches it. */
 	uint64_t file_room = db_file_room(disk_monitor->db);
@@ -103,6 +107,7 @@ enum err disk_monitor_open(struct db *db, int dir_fd, struct disk_monitor **out)
 	disk_monitor->db = db;
 	disk_monitor->look_ms = CARETAKER_LOOK_MS;
 	disk_monitor->dir_fd = dir_fd;
+	disk_monitor->has_links = !db_is_removed(db);
 	pthread_mutex_init(&disk_monitor->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -141,7 +146,13 @@ void disk_monitor_owes(struct disk_monitor *disk_monitor, uint64_t bytes)
 
 enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor)
 {
+	if (disk_monitor_is_removed(disk_monitor)) return DISK_FOR_NOTHING;
 	return (enum disk_level)atomic_load_explicit(&disk_monitor->room, memory_order_relaxed);
+}
+
+bool disk_monitor_is_removed(const struct disk_monitor *disk_monitor)
+{
+	return atomic_load_explicit(&disk_monitor->is_removed, memory_order_relaxed);
 }
 
 int disk_monitor_error_number(const struct disk_monitor *disk_monitor)

@@ -32,6 +32,9 @@ void disk_monitor_owes(struct disk_monitor *disk_monitor, uint64_t bytes);
 
 enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor);
 
+/* data.mdb was deleted: nothing can be stored any more. */
+bool disk_monitor_is_removed(const struct disk_monitor *disk_monitor);
+
 /* errno of a background write of data.mdb that failed; 0: none has. After one, the tables on disk cannot be trusted, and the
  * process must exit. */
 int disk_monitor_error_number(const struct disk_monitor *disk_monitor);

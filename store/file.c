@@ -18,6 +18,12 @@ static enum err failed(void)
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
+bool file_is_removed(int fd)
+{
+	struct stat st;
+	return !fstat(fd, &st) && st.st_nlink == 0;
+}
+
 bool file_lacks_call(int error)
 {
 	return error == EOPNOTSUPP || error == ENOSYS || error == EPERM;

@@ -34,6 +34,9 @@ must_check enum err file_sha256(int fd, uint8_t sha256[32], struct progress *pro
  * times slower. For speed alone: errors are not reported. */
 void file_hold_pages(int fd, uint64_t at, uint64_t bytes);
 
+/* Has the file been deleted although it is open? */
+bool file_is_removed(int fd);
+
 /* Did a call fail because this file system, kernel or filter of system calls does not offer it? For calls that can be done
  * without. */
 bool file_lacks_call(int error);

@@ -1,11 +1,10 @@
-/* The journal's writing side.
- * Three threads. The writer fills the open record. The sync thread gets one record at a time, writes it, syncs it and
- * signals the wakeup. The preparer creates the next segment while the present one fills. On a disk that syncs quickly
+/* The journal's writing side: three threads. The writer fills the open record. The sync thread gets one record at a time, writes
+ * it, syncs it and signals the wakeup. The preparer creates the next segment while the present one fills. On a disk that syncs quickly
  * the writer syncs by itself: waking another thread and being woken would then cost more than the commands decided
  * meanwhile. The threads share two semaphores and two atomic states. Data guarded by a state is written by one side
  * before it sets the state, and read by the other side after it has seen it:
  *   in_flight.state  IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE
- *                    guards in_flight.*, sync_recent_us and byte_recent_ps
+ *                    guards in_flight.* and recent
  *   next.state       WANTED --preparer--> READY | LOST, READY --writer--> WANTED
  *                    guards next.fd
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when the
@@ -13,6 +12,7 @@
 #include "store/journal.h"
 #include "store/wakeup.h"
 #include "store/file.h"
+#include "store/sync_pace.h"
 #include "store/monotonic.h"
 
 #include <errno.h>
@@ -30,9 +30,6 @@ enum {
 	RECORD_SHARE = 4,              /* of a segment, at most */
 	GOES_ON_SHARE = 4,             /* a start appends to a segment of which less is used */
 	SYNC_QUICK_US = 500,           /* slower syncs leave time to fill a record meanwhile */
-	SYNC_RECENT = 8,               /* averages over about as many syncs */
-	LARGE_BYTES = 256 << 10,       /* the time of a record of at least that says what a byte takes */
-	LARGE_RECENT = 4,              /* averages over about as many large records */
 };
 
 struct journal {
@@ -44,12 +41,12 @@ struct journal {
 	struct position    durable; /* behind the newest record known durable */
 	uint64_t           syncs;
 	atomic_int         error_number; /* errno of the newest failure */
+	bool               has_links;    /* a file that exists has one, which some file systems do not say */
+	atomic_bool        is_removed;   /* a segment was, so that no further record would be found again */
 	struct histogram   sync_times;
-	int64_t            sync_recent_us; /* average duration of the last few */
-	int64_t            byte_recent_ps; /* of a byte, likewise of large records */
-	int64_t            sync_us;        /* sync_recent_us at the writer's last check: its own */
-	int64_t            byte_ns;        /* byte_recent_ps, likewise */
-	bool               is_quick;       /* likewise */
+	struct sync_pace   recent;   /* of syncs that have ended */
+	struct sync_pace   pace;     /* the same at the writer's last check: its own */
+	bool               is_quick; /* likewise */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
@@ -68,7 +65,8 @@ struct journal {
 		struct progress progress;
 		int             fd;
 		atomic_int      state;
-		atomic_int      failures; /* consecutive */
+		atomic_int      failures;     /* consecutive */
+		atomic_int      error_number; /* of the last of them */
 		sem_t           wanted;
 	} next;
 
@@ -102,9 +100,8 @@ static void wait_for(sem_t *sem)
 static void judge_syncs(struct journal *journal)
 {
 	int64_t limit_us = journal->dir.quick_sync_us ? journal->dir.quick_sync_us : SYNC_QUICK_US;
-	journal->sync_us = journal->sync_recent_us;
-	journal->byte_ns = (journal->byte_recent_ps + 999) / 1000;
-	journal->is_quick = journal->sync_us < limit_us;
+	journal->pace = journal->recent;
+	journal->is_quick = journal->pace.sync_us < limit_us;
 #ifdef FAULT_ANSWER_EARLY
 	journal->is_quick = false; /* the fault needs the sync thread */
 #endif
@@ -117,13 +114,11 @@ static void write_out(struct journal *journal)
 	enum err err = write_synced(journal->in_flight.fd, buffer_span(&journal->in_flight.bytes),
 	                            journal->in_flight.offset);
 	if (err) atomic_store(&journal->error_number, errno);
+	if (journal->has_links && file_is_removed(journal->in_flight.fd))
+		atomic_store(&journal->is_removed, true);
 	int64_t took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
-	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
-	int64_t bytes = (int64_t)journal->in_flight.bytes.size;
-	if (bytes >= LARGE_BYTES)
-		journal->byte_recent_ps += (took_us * 1000000 / bytes - journal->byte_recent_ps) /
-		                           LARGE_RECENT;
+	sync_pace_add(&journal->recent, took_us, journal->in_flight.bytes.size);
 	atomic_store(&journal->in_flight.state, err ? WRITE_FAILED : WRITE_DONE);
 }
 
@@ -155,6 +150,7 @@ static void *prepare_main(void *data)
 			else if (!err)
 				break;
 			if (!err || err == ERR_STOPPED) continue;
+			atomic_store(&journal->next.error_number, errno);
 			/* The writer no longer waits for the segment once an attempt has failed. */
 			if (!atomic_fetch_add(&journal->next.failures, 1)) wakeup_signal(&journal->wakeup);
 			usleep(PREPARE_RETRY_US);
@@ -298,12 +294,12 @@ bool journal_is_quick(const struct journal *journal)
 
 int64_t journal_sync_us(const struct journal *journal)
 {
-	return journal->sync_us;
+	return journal->pace.sync_us;
 }
 
 int64_t journal_byte_ns(const struct journal *journal)
 {
-	return journal->byte_ns;
+	return (journal->pace.byte_ps + 999) / 1000;
 }
 
 bool journal_is_syncing(const struct journal *journal)
@@ -350,9 +346,20 @@ bool journal_must_wait(const struct journal *journal)
 
 enum disk_level journal_room(const struct journal *journal)
 {
+	if (journal_is_removed(journal)) return DISK_FOR_NOTHING;
 	if (has_next(journal) || atomic_load(&journal->next.failures) == 0) return DISK_FOR_ALL;
 	/* Decided commands must fit the present segment: the next one may never exist. */
 	return journal->at.offset < journal->segment_bytes / 2 ? DISK_TO_FINISH : DISK_FOR_NOTHING;
+}
+
+int journal_create_error(const struct journal *journal)
+{
+	return atomic_load(&journal->next.failures) ? atomic_load(&journal->next.error_number) : 0;
+}
+
+bool journal_is_removed(const struct journal *journal)
+{
+	return atomic_load(&journal->is_removed);
 }
 
 /* Opening and closing ------------------------------------------------------------------------------------ */
@@ -456,6 +463,7 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	if (!(err = wakeup_open(&journal->wakeup)) && !(err = sync_names(dir) ? ERR_IO : OK))
 		err = begin_segment(journal, at);
 	if (err) goto out;
+	journal->has_links = !file_is_removed(journal->fd);
 	journal->durable = *at; /* recovery made it so */
 	journal->at.epoch++;
 	journal->next.number = journal->at.segment + 1;

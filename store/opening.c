@@ -54,8 +54,8 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
 		                (struct cells_bound){shard_dir->memory_bytes, shard_dir->memory_blocks});
 	if (!err) db_use_cells(store->db, store->cells);
 	if (err && err != ERR_DAMAGED)
-		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",
-		         err_message(err));
+		snprintf(report->what, sizeof report->what, "the tables cannot be opened: %s",
+		         err_cause(err));
 	return err;
 }
 

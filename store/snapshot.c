@@ -13,6 +13,7 @@
 #include "store/recover.h"
 #include "store/walk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -226,10 +227,12 @@ enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made
 	if ((err = file_open_dir(making.all_fd, unfinished, &making.fd))) goto out;
 	if ((err = fill(&making))) goto out;
 	err = finish(&making, made);
-out:
+out:;
+	int error = errno; /* of what failed first */
 	db_close(&making.copy);
 	if (making.fd >= 0) close(making.fd);
 	if (err && making.all_fd >= 0 && file_remove_dir(making.all_fd, unfinished)) err = ERR_IO;
 	if (making.all_fd >= 0) close(making.all_fd);
+	errno = error;
 	return err;
 }

@@ -30,7 +30,7 @@ struct snapshotter {
 	struct arena              arena;
 	struct progress           progress;
 	struct progress           removal; /* of journal that nothing needs */
-	atomic_bool               damage, wants_segment;
+	atomic_bool               damage, wants_segment, has_failed;
 	pthread_mutex_t           mutex;
 	pthread_cond_t            wake;
 	pthread_t                 thread;
@@ -290,8 +290,10 @@ static void run(struct snapshotter *snapshotter, struct snapshotter_state *state
 	enum err err = make(snapshotter, &state->made, &state->faults, &is_new);
 	if (!err && state->what == JOB_BACKUP) err = copy_out(snapshotter, &state->made);
 	if (!err && state->what == JOB_VERIFY) err = verify(snapshotter, state);
+	int      error = errno; /* of what failed first */
 	enum err settled = is_new ? settle(snapshotter, state) : OK;
 	state->err = err ? err : settled;
+	state->error = err ? error : errno;
 }
 
 static void close_export(struct snapshotter *snapshotter)
@@ -305,6 +307,7 @@ static void finish(struct snapshotter *snapshotter, const struct snapshotter_sta
 	pthread_mutex_lock(&snapshotter->mutex);
 	snapshotter->state.running = false;
 	snapshotter->state.err = job->err;
+	snapshotter->state.error = job->error;
 	snapshotter->state.made = job->made;
 	snapshotter->state.faults = job->faults;
 	snapshotter->state.audit = job->audit;
@@ -321,7 +324,9 @@ static void by_itself(struct snapshotter *snapshotter, struct snapshotter_state 
 	if (job->err) snapshotter->retry_at_s = monotonic_s() + SNAPSHOT_RETRY_S;
 	pthread_mutex_lock(&snapshotter->mutex);
 	snapshotter->state.failures = job->err ? snapshotter->state.failures + 1 : 0;
+	if (snapshotter->state.failures == 1) atomic_store(&snapshotter->has_failed, true);
 	snapshotter->state.failure = job->err;
+	snapshotter->state.failure_error = job->error;
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
@@ -425,6 +430,12 @@ void snapshotter_state(struct snapshotter *snapshotter, struct snapshotter_state
 	if (!state->running) return;
 	state->done = atomic_load(&snapshotter->progress.done);
 	state->total = atomic_load(&snapshotter->progress.total);
+}
+
+bool snapshotter_has_failed(struct snapshotter *snapshotter)
+{
+	if (!atomic_load_explicit(&snapshotter->has_failed, memory_order_relaxed)) return false;
+	return atomic_exchange(&snapshotter->has_failed, false);
 }
 
 bool snapshotter_wants_segment(const struct snapshotter *snapshotter)

@@ -41,6 +41,7 @@ struct snapshotter_state {
 	enum snapshot_job what;
 	bool              running;
 	enum err          err;         /* of an ended one */
+	int               error;       /* errno, with ERR_IO */
 	uint64_t          done, total; /* bytes */
 	struct snapshot   made;        /* the snapshot made, or found to exist already */
 	struct faults     faults;      /* damage found */
@@ -56,8 +57,10 @@ struct snapshotter_state {
 	uint64_t data_bytes, free_bytes; /* of the tables, used; of the disk */
 	uint64_t failures;               /* consecutive failures of snapshots that were not requested */
 	enum err failure;                /* of the last of them */
+	int      failure_error;          /* errno, with ERR_IO */
 	bool     damage;                 /* the live tables were found damaged: the process must exit */
 };
 void snapshotter_state(struct snapshotter *snapshotter, struct snapshotter_state *state);
 bool snapshotter_wants_segment(const struct snapshotter *snapshotter); /* and a record in it */
+bool snapshotter_has_failed(struct snapshotter *snapshotter); /* once, after the first of a run of failures */
 bool snapshotter_found_damage(const struct snapshotter *snapshotter);

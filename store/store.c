@@ -128,6 +128,16 @@ enum disk_level store_room(const struct store *store)
 	return disk > journal ? disk : journal;
 }
 
+const char *store_lacks(const struct store *store, int *error)
+{
+	*error = ENOENT;
+	if (journal_is_removed(store->journal) || disk_monitor_is_removed(store->disk_monitor))
+		return "files below shards were removed while they are in use: take a backup before the "
+		       "service stops";
+	*error = journal_create_error(store->journal);
+	return *error ? "the next segment of the journal cannot be created" : NULL;
+}
+
 /* A commit waits until everything is durable, and decisions wait for the commit. If that takes long, commits are fewer. */
 static unsigned rows_of_commit(const struct store *store)
 {

@@ -90,6 +90,9 @@ bool store_must_wait(const struct store *store);
 /* What the disk still has room for: a command that does not fit gets STORAGE_FULL before anything is written. */
 enum disk_level store_room(const struct store *store);
 
+/* What store_room() lacks besides space, as a sentence for the log; *error: errno. NULL: nothing. */
+const char *store_lacks(const struct store *store, int *error);
+
 /* Is it time to commit (many records or rows), and is everything committed? */
 bool                store_wants_commit(const struct store *store);
 bool                store_is_committed(const struct store *store);

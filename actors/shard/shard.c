@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ struct shard {
 	int                dir_fd, lock_fd, gate_fd;
 	wall_us            last_now;  /* the latest time in the journal */
 	bool               differs;   /* it was logged that service time does */
+	const char        *lacks;     /* logged last, of store_lacks() */
 	bool               is_logged; /* the reason why it did not start was logged */
 };
 
@@ -264,6 +266,33 @@ static wall_us look_at_clocks(struct shard *shard)
 	return now;
 }
 
+static void log_snapshot(struct shard *shard)
+{
+	static struct snapshotter_state state; /* large */
+	snapshotter_state(store_snapshotter(shard->store), &state);
+	const char *error = state.failure == ERR_IO ? strerror(state.failure_error) : "";
+	if (state.failure == ERR_STORAGE_FULL)
+		log_info("snapshot_failed", "code=%s", err_code(state.failure));
+	else
+		log_warn("snapshot_failed", "code=%s error=\"%s\"", err_code(state.failure), error);
+}
+
+/* A disk that is merely full is in status, metrics and refusals. */
+static void look_at_disk(struct shard *shard)
+{
+	int         error;
+	const char *lacks = store_lacks(shard->store, &error);
+	if (snapshotter_has_failed(store_snapshotter(shard->store))) log_snapshot(shard);
+	if (lacks == shard->lacks) return; /* each sentence is one text */
+	shard->lacks = lacks;
+	if (!lacks)
+		log_info("storage_works", "reason=\"the next segment of the journal was created\"");
+	else if (error == ENOSPC || error == EDQUOT)
+		log_info("storage_fails", "error=\"%s\" reason=\"%s\"", strerror(error), lacks);
+	else
+		log_warn("storage_fails", "error=\"%s\" reason=\"%s\"", strerror(error), lacks);
+}
+
 /* Turns until stopped, then until everything decided is durable, within limits. */
 static enum err run(struct shard *shard)
 {
@@ -277,6 +306,7 @@ static enum err run(struct shard *shard)
 		if (err) return err;
 		child_report(&shard->child, "ready", engine->facts.epoch, now);
 		take_settings(shard);
+		look_at_disk(shard);
 		socket_file_look(&shard->socket_file, now);
 		if (child_stopping(&shard->child)) {
 			if (drained.v == INT64_MAX) drained.v = now.v + DRAIN_MS * US_PER_MS;

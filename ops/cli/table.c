@@ -270,7 +270,9 @@ static void warn_of_shard(const struct json *shard, struct warnings *warnings)
 	text_of(shard, "index", index);
 	if (json_member(shard, "error")) warn(warnings, "shard %s does not answer", index);
 	if (json_member(shard, "accepts") && !is_text(shard, "accepts", "all"))
-		warn(warnings, "shard %s: the disk is nearly full, writes are refused", index);
+		warn(warnings,
+		     "shard %s refuses writes: its disk is nearly full, or its log names another reason",
+		     index);
 	if (number_of(shard, "snapshot_failures", &number) && number)
 		warn(warnings, "shard %s: the last snapshots failed (%" PRId64 ")", index, number);
 	if (number_of(shard, "tables_rebuilt", &number) && number)
