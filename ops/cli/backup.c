@@ -1,10 +1,11 @@
 /* backup TO_DIR: copies a running service, each shard as of one of its records.
  *
  * The shards write their own files. This process makes the directories, adds the master key, and writes the manifest last: a
- * directory without one is no backup. After a failure, everything written is removed. */
+ * directory without one is no backup. After a failure or a signal, everything written is removed. */
 #include "schemas/backup.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
+#include "ops/cli/interrupt.h"
 #include "ops/cli/maintenance.h"
 #include "ops/cli/target.h"
 
@@ -14,9 +15,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TO_PATH = 1024 };
+enum { TO_PATH = 1024, TAKE_AGAIN_MS = 20, TAKES_MAX = 50 };
 
 struct backing {
 	struct cli    *cli;
@@ -37,8 +39,9 @@ static enum outcome make_absolute(struct backing *self, const char *to)
 	if (*to == '/') {
 		size = snprintf(self->to, sizeof self->to, "%s", to);
 	} else {
-		if (!getcwd(here, sizeof here)) return cli_fail_at(self->cli, "Cannot name", to);
-		size = snprintf(self->to, sizeof self->to, "%s/%s", here, to);
+		bool is_named = getcwd(here, sizeof here) != NULL;
+		if (!is_named && errno != ERANGE) return cli_fail_at(self->cli, "Cannot name", to);
+		size = !is_named ? -1 : snprintf(self->to, sizeof self->to, "%s/%s", here, to);
 	}
 	if (size < 0 || (size_t)size >= sizeof self->to)
 		return cli_fail(self->cli, ERR_INVALID_INPUT, "The directory's name is too long.");
@@ -126,15 +129,12 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 	struct backing       *self = user;
 	struct backup_shard  *of = &self->backup.of[shard];
 	const msgpack_object *sha256 = msgpack_member(state, "sha256");
-	char                  message[160];
 
 	if (!err &&
 	    (!sha256 || sha256->type != MSGPACK_OBJECT_BIN || sha256->via.bin.size != sizeof of->sha256))
 		err = ERR_MALFORMED;
 	if (err) {
-		snprintf(message, sizeof message, "Shard %u: %s", shard,
-		         err == ERR_STORAGE_FULL ? "There is no room left for its files." : err_message(err));
-		cli_fail(self->cli, err, message);
+		cli_job_failed(self->cli, shard, err, state);
 		return;
 	}
 	of->seq = cli_number(state, "seq");
@@ -157,7 +157,7 @@ static enum outcome write_rest(struct backing *self)
 	return err ? cli_fail_at(self->cli, "Cannot write to", self->to) : DONE;
 }
 
-static void take_away(struct backing *self)
+static void take_away_once(struct backing *self)
 {
 	static const char *const files[] = {"manifest", "manifest.new", "master.key", "master.key.new"};
 	static const char *const of_shard[] = {"data.mdb", "manifest"};
@@ -174,6 +174,18 @@ static void take_away(struct backing *self)
 		(void)unlinkat(self->to_fd, path, AT_REMOVEDIR);
 	}
 	(void)unlinkat(self->to_fd, "shards", AT_REMOVEDIR);
+}
+
+/* A shard that still works on its part may make a file between two calls. */
+static void take_away(struct backing *self)
+{
+	struct timespec pause = {.tv_nsec = TAKE_AGAIN_MS * 1000000L};
+
+	take_away_once(self);
+	for (unsigned i = 0; i < TAKES_MAX && !faccessat(self->to_fd, "shards", F_OK, 0); i++) {
+		nanosleep(&pause, NULL);
+		take_away_once(self);
+	}
 	if (self->made) (void)rmdir(self->to);
 }
 
@@ -229,6 +241,7 @@ enum outcome backup_alone(struct cli *cli)
 	if (!*to) snprintf(cli->args.why, sizeof cli->args.why, "TO_DIR is empty");
 	if (!args_end(&cli->args) || !*to) return MISUSED;
 	if (cli_open(cli) != DONE) return FAILED;
+	interrupt_catch();
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;
 	self->to_fd = self->datadir.fd = self->datadir.run_fd = -1;

@@ -1,6 +1,7 @@
 /* Starts jobs of the snapshotters and waits for them. A snapshotter remembers only its last job, so commands take turns by a
  * lock, and a job whose command was killed is waited for. A restarted shard has forgotten its job, which its epoch shows. */
 #include "ops/cli/maintenance.h"
+#include "ops/cli/interrupt.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
 #include "schemas/api/system.h"
@@ -15,6 +16,7 @@ enum {
 	STALL_WAIT_MS = 300000,
 	/* A shard that does not answer for a while may still do its job. */
 	SILENCE_WAIT_MS = 30000,
+	GONE_AFTER_MS = 1000, /* of silence: is there a service at all? */
 };
 
 struct job {
@@ -28,6 +30,7 @@ struct job {
 struct maintenance {
 	struct cli                     *cli;
 	const struct maintenance_order *order;
+	const struct datadir           *datadir;
 	struct job                      jobs[SHARDS_MAX];
 	uint32_t                        count;
 	mono_us                         moved; /* when progress was last seen */
@@ -38,6 +41,23 @@ uint64_t cli_number(const msgpack_object *map, const char *key)
 	const msgpack_object *value = msgpack_member(map, key);
 
 	return value && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? value->via.u64 : 0;
+}
+
+void cli_job_failed(struct cli *cli, uint32_t shard, enum err err, const msgpack_object *state)
+{
+	const msgpack_object *error = msgpack_member(state, "error");
+	bool                  has_error = error && error->type == MSGPACK_OBJECT_STR && error->via.str.size;
+	char                  message[200];
+
+	if (err == ERR_STORAGE_FULL)
+		snprintf(message, sizeof message, "Shard %u: There is no room left for its files.", shard);
+	else if (has_error)
+		snprintf(message, sizeof message,
+		         "Shard %u cannot read or write a file of the snapshot or of the backup: %.*s.",
+		         shard, (int)error->via.str.size, error->via.str.ptr);
+	else
+		snprintf(message, sizeof message, "Shard %u: %s", shard, err_message(err));
+	cli_fail(cli, err, message);
 }
 
 static void fail(struct job *job, uint32_t shard, enum err err, const char *what)
@@ -145,6 +165,13 @@ static bool look(struct maintenance *maintenance)
 	return !all_ended;
 }
 
+static void give_up_all(struct maintenance *maintenance, enum err err, const char *what)
+{
+	for (uint32_t i = 0; i < maintenance->count; i++)
+		maintenance->jobs[i].ended = true;
+	cli_fail(maintenance->cli, err, what);
+}
+
 /* Gives up on shards that stay busy, or whose job makes no progress. */
 static void give_up(struct maintenance *maintenance, mono_us now)
 {
@@ -153,6 +180,9 @@ static void give_up(struct maintenance *maintenance, mono_us now)
 	for (uint32_t i = 0; i < maintenance->count; i++) {
 		struct job *job = &maintenance->jobs[i];
 		if (job->ended) continue;
+		bool is_silent = job->asked && mono_since(now, job->heard).v > GONE_AFTER_MS * US_PER_MS;
+		if (is_silent && !datadir_is_locked(maintenance->datadir->fd, "lock"))
+			return give_up_all(maintenance, ERR_NOT_RUNNING, "The service has ended meanwhile.");
 		if (!job->asked && waited > BUSY_WAIT_MS)
 			fail(job, i, job->refused,
 			     job->refused == ERR_RESOURCE_CONFLICT ? "It is busy with another job." : NULL);
@@ -183,6 +213,7 @@ static enum outcome ask_and_wait(struct maintenance *maintenance)
 		for (uint32_t i = 0; i < maintenance->count; i++)
 			rpc(maintenance, i, buffer_span(&args));
 		give_up(maintenance, time_mono());
+		if (interrupt_came()) give_up_all(maintenance, ERR_STOPPED, NULL);
 		if (!look(maintenance)) break;
 		nanosleep(&pause, NULL);
 	}
@@ -192,10 +223,11 @@ static enum outcome ask_and_wait(struct maintenance *maintenance)
 
 enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order)
 {
-	struct maintenance maintenance = {.cli = cli, .order = order, .count = service_shards(cli->service)};
 	struct datadir     datadir;
-	enum outcome       outcome;
-	enum err           err = datadir_open(cli->data, &datadir);
+	struct maintenance maintenance = {
+	    .cli = cli, .order = order, .datadir = &datadir, .count = service_shards(cli->service)};
+	enum outcome outcome;
+	enum err     err = datadir_open(cli->data, &datadir);
 
 	for (uint32_t i = 0; i < maintenance.count; i++)
 		maintenance.jobs[i].maintenance = &maintenance;

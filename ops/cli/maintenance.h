@@ -17,5 +17,8 @@ struct maintenance_order {
 /* The service must be open. Failures of communication are the command's; those of a job only go to `on_end`. */
 enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order);
 
+/* The command fails as the shard's job did: by `err`, which on_end() got with `state`. */
+void cli_job_failed(struct cli *cli, uint32_t shard, enum err err, const msgpack_object *state);
+
 /* The number in a map; 0: missing. */
 uint64_t cli_number(const msgpack_object *map, const char *key);

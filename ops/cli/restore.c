@@ -174,9 +174,8 @@ static enum outcome lock_target(struct restoring *self, int fd, int *lock_fd)
 	enum err err = datadir_lock(fd, "lock", 0, lock_fd);
 
 	if (!err) return DONE;
-	snprintf(message, sizeof message,
-	         err == ERR_LOCKED ? "Another stampede is at work on the data directory `%.150s`."
-	                           : "The data directory `%.150s` cannot be locked.",
+	if (err != ERR_LOCKED) return cli_fail_at(self->cli, "Cannot make the file lock in", self->cli->data);
+	snprintf(message, sizeof message, "Another stampede is at work on the data directory `%.150s`.",
 	         self->cli->data);
 	return cli_fail(self->cli, err, message);
 }

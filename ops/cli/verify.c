@@ -191,8 +191,7 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 	char                  text[64];
 
 	if (err && err != ERR_DAMAGED) {
-		snprintf(text, sizeof text, "Shard %u: %.40s", shard, err_message(err));
-		cli_fail(self->cli, err, text);
+		cli_job_failed(self->cli, shard, err, state);
 		return;
 	}
 	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":%s", shard, count || err ? "false" : "true");

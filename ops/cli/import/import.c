@@ -6,13 +6,13 @@
 #include "ops/cli/cli.h"
 #include "ops/cli/import/failed.h"
 #include "ops/cli/import/flight.h"
+#include "ops/cli/interrupt.h"
 #include "ops/cli/progress.h"
 #include "schemas/arguments.h"
 #include "schemas/api/pass.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -52,14 +52,6 @@ struct import {
 #define SILENT                                                                                               \
 	"The service did not answer within --wait. Rows that failed with OUTCOME_UNKNOWN are perhaps made: " \
 	"they can be imported again, which makes no pass twice."
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
 
 /* ---- checks in advance ---- */
 
@@ -312,7 +304,7 @@ static void run(struct import *self)
 {
 	bar_begin(&self->bar, "import");
 	for (;;) {
-		if (interrupted) stop(self, ERR_STOPPED, err_message(ERR_STOPPED));
+		if (interrupt_came()) stop(self, ERR_STOPPED, err_message(ERR_STOPPED));
 		read_rows(self);
 		take_off_ended(self);
 		if (flight_is_empty(self->flight)) {
@@ -356,17 +348,6 @@ static enum outcome print_outcome(struct import *self)
 	return cli_fail(self->cli, self->err, message);
 }
 
-/* The first Ctrl-C stops cleanly, a second one at once. An ignored signal stays ignored. */
-static void catch_signals(void)
-{
-	struct sigaction catch = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, was;
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
-			(void)sigaction(signals[i], &catch, NULL);
-}
-
 static void close_import(struct import *self)
 {
 	(void)!failed_close(&self->failed); /* closed already, unless the import could not begin */
@@ -401,7 +382,7 @@ enum outcome pass_import(struct cli *cli)
 	self->wait_ms = (wait.given ? wait.value : WAIT_SEC) * 1000;
 	self->fd = -1;
 	if ((outcome = prepare(self)) == DONE) {
-		catch_signals();
+		interrupt_catch();
 		run(self);
 		outcome = print_outcome(self);
 	}

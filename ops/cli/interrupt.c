@@ -1,0 +1,28 @@
+/* Signals that end a command in order. */
+#include "ops/cli/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t came;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	came = 1;
+}
+
+void interrupt_catch(void)
+{
+	struct sigaction catch = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, was;
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			(void)sigaction(signals[i], &catch, NULL);
+}
+
+bool interrupt_came(void)
+{
+	return came;
+}
