@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXEC_FAILED = 127, STRANGERS_A_TURN = 64 };
+enum { EXEC_FAILED = 128 /* and errno: the status of a child */, STRANGERS_A_TURN = 64 };
 
 const char *child_state_text(enum child_state state)
 {
@@ -207,7 +207,7 @@ _Noreturn static void become(const struct options *options, enum role role, cons
 	keep_open(options->settings_fd);
 	/* Signals that the supervisor blocks stay blocked until the process sets its own mask. */
 	execv("/proc/self/exe", (char *const *)args->argv);
-	_exit(EXEC_FAILED);
+	_exit(EXEC_FAILED + (errno & 127));
 }
 
 static void close_settings(struct child *child)
@@ -294,10 +294,10 @@ static void log_end(const struct children *children, const struct child *child, 
 	else if (WIFSIGNALED(wait_status))
 		log_warn("died", "child=%s-%u child_pid=%d signal=%d", role, child->index, (int)child->pid,
 		         WTERMSIG(wait_status));
-	else if (WEXITSTATUS(wait_status) == EXEC_FAILED)
-		log_fatal("died",
-		          "child=%s-%u child_pid=%d status=%d reason=\"the program cannot be executed\"",
-		          role, child->index, (int)child->pid, EXEC_FAILED);
+	else if (WEXITSTATUS(wait_status) >= EXEC_FAILED)
+		log_fatal(
+		    "died", "child=%s-%u child_pid=%d reason=\"the program cannot be executed\" error=\"%s\"",
+		    role, child->index, (int)child->pid, strerror(WEXITSTATUS(wait_status) - EXEC_FAILED));
 	else
 		log_warn("died", "child=%s-%u child_pid=%d status=%d", role, child->index, (int)child->pid,
 		         WEXITSTATUS(wait_status));
