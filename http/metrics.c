@@ -3,6 +3,7 @@
  * grows, all lines of a metric together under their HELP and TYPE. */
 #include "http/metrics.h"
 #include "actors/rt/log.h"
+#include "schemas/frame.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -105,9 +106,10 @@ static void gauge(struct buffer *out, const char *name, const char *help, uint64
 
 static void render_gauges(const struct metrics_view *view, struct buffer *out)
 {
-	metrics_head(out, "build_info", "gauge",
-	             "Always 1; the label is the version of the protocol between the processes.");
-	metrics_line(out, "stampede_build_info{protocol=\"%d\"} 1\n", PROTOCOL_VERSION);
+	metrics_head(
+	    out, "build_info", "gauge",
+	    "Always 1; the label is a digest of the protocol between the processes and with commands.");
+	metrics_line(out, "stampede_build_info{protocol=\"%08" PRIx32 "\"} 1\n", frame_protocol());
 	if (view->certificate_ends_s)
 		gauge(out, "certificate_not_after_seconds",
 		      "Expiry of the certificate for new connections, in Unix time; absent without TLS.",

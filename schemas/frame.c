@@ -7,6 +7,7 @@
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 #include "schemas/msgpack_check.h"
+#include "schemas/protocol.h"
 
 /* First bytes of msgpack items in the heads. */
 enum { MP_FIXARRAY = 0x90, MP_ARRAY32 = 0xdd, MP_UINT32 = 0xce, MP_UINT64 = 0xcf };
@@ -174,7 +175,7 @@ void frame_hello(struct buffer *out, const struct frame *frame)
 	msgpack_packer packer = buffer_packer(out);
 	msgpack_pack_array(&packer, HELLO_ITEMS);
 	msgpack_pack_uint32(&packer, FRAME_HELLO);
-	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
+	msgpack_pack_uint32(&packer, PROTOCOL);
 	msgpack_pack_uint32(&packer, (uint32_t)frame->role);
 	msgpack_pack_uint32(&packer, frame->index);
 	msgpack_pack_uint32(&packer, frame->wants);
@@ -187,12 +188,17 @@ void frame_welcome(struct buffer *out, const struct frame *frame)
 	msgpack_packer packer = buffer_packer(out);
 	msgpack_pack_array(&packer, WELCOME_ITEMS);
 	msgpack_pack_uint32(&packer, FRAME_WELCOME);
-	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
+	msgpack_pack_uint32(&packer, PROTOCOL);
 	msgpack_pack_uint64(&packer, frame->epoch);
 	msgpack_pack_int64(&packer, frame->begun.v);
 	msgpack_pack_uint32(&packer, frame->credit_commands);
 	msgpack_pack_uint32(&packer, frame->credit_bytes);
 	msgpack_pack_uint32(&packer, frame->placement_version);
+}
+
+uint32_t frame_protocol(void)
+{
+	return PROTOCOL;
 }
 
 void pack_int(msgpack_packer *packer, int64_t value)
@@ -250,8 +256,7 @@ static bool take_items(const msgpack_object *item, struct frame *frame)
 
 static bool hello_open(const msgpack_object *items, struct frame *frame)
 {
-	uint32_t version, role;
-	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
+	uint32_t role;
 	if (!take_u32(&items[2], ROLE_COUNT - 1, &role)) return false;
 	frame->role = (enum role)role;
 	return take_u32(&items[3], UINT32_MAX, &frame->index) &&
@@ -261,8 +266,6 @@ static bool hello_open(const msgpack_object *items, struct frame *frame)
 
 static bool welcome_open(const msgpack_object *items, struct frame *frame)
 {
-	uint32_t version;
-	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
 	return take_u64(&items[2], UINT64_MAX, &frame->epoch) && take_mono(&items[3], &frame->begun) &&
 	       take_u32(&items[4], UINT32_MAX, &frame->credit_commands) &&
 	       take_u32(&items[5], UINT32_MAX, &frame->credit_bytes) &&
@@ -283,7 +286,15 @@ static bool replies_open(const msgpack_object *items, struct frame *frame)
 	       take_u64(&items[2], UINT64_MAX, &frame->taken) && take_items(&items[3], frame);
 }
 
-static bool head_open(const msgpack_object *root, struct frame *frame)
+/* A HELLO or WELCOME of another version has this in common with ours, and maybe nothing else. */
+static bool is_other_protocol(const msgpack_object *root, enum frame_kind kind)
+{
+	uint64_t protocol;
+	return kind <= FRAME_WELCOME && root->via.array.size > 1 &&
+	       take_u64(&root->via.array.ptr[1], UINT64_MAX, &protocol) && protocol != PROTOCOL;
+}
+
+static enum err head_open(const msgpack_object *root, struct frame *frame)
 {
 	static const struct {
 		uint32_t item_count;
@@ -295,11 +306,13 @@ static bool head_open(const msgpack_object *root, struct frame *frame)
 	    [FRAME_REPLIES] = {REPLIES_ITEMS, replies_open},
 	};
 	uint32_t kind;
-	if (root->type != MSGPACK_OBJECT_ARRAY || root->via.array.size < 1) return false;
-	if (!take_u32(&root->via.array.ptr[0], FRAME_REPLIES, &kind) || kind < FRAME_HELLO) return false;
-	if (root->via.array.size != kinds[kind].item_count) return false;
+	if (root->type != MSGPACK_OBJECT_ARRAY || root->via.array.size < 1) return ERR_MALFORMED;
+	if (!take_u32(&root->via.array.ptr[0], FRAME_REPLIES, &kind) || kind < FRAME_HELLO)
+		return ERR_MALFORMED;
+	if (is_other_protocol(root, kind)) return ERR_UNSUPPORTED;
+	if (root->via.array.size != kinds[kind].item_count) return ERR_MALFORMED;
 	frame->kind = (enum frame_kind)kind;
-	return kinds[kind].open(root->via.array.ptr, frame);
+	return kinds[kind].open(root->via.array.ptr, frame) ? OK : ERR_MALFORMED;
 }
 
 enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame)
@@ -311,7 +324,7 @@ enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame)
 	int result = msgpack_unpack((const char *)bytes.at, bytes.size, NULL, zone, &root);
 	if (result == MSGPACK_UNPACK_NOMEM_ERROR) return ERR_NO_MEMORY;
 	if (result != MSGPACK_UNPACK_SUCCESS) return ERR_MALFORMED;
-	return head_open(&root, frame) ? OK : ERR_MALFORMED;
+	return head_open(&root, frame);
 }
 
 static bool is_object(const msgpack_object *arg)

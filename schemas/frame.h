@@ -5,8 +5,8 @@
 #include "schemas/messages.h"
 
 /* One ZeroMQ message between two processes: a msgpack array, by its first item one of
- *   [HELLO, protocol version, role, index, wants, begun, credit in bytes] caller -> callee, first of all
- *   [WELCOME, protocol version, epoch, begun, credit in commands, credit in bytes, placement version]   the reply
+ *   [HELLO, protocol, role, index, wants, begun, credit in bytes] caller -> callee, first of all
+ *   [WELCOME, protocol, epoch, begun, credit in commands, credit in bytes, placement version]   the reply
  *   [CALLS, epoch, taken, placement version, waiting, [call...]]          from the side that asks
  *   [REPLIES, epoch, taken, [reply...]]                                   from the other side
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, request id str | nil,
@@ -17,6 +17,7 @@
  * idempotency as its bytes; it is absent without such a key. The caller chooses the id; the payload is the response, or
  * for an error a str with the message for people or nil. Waiting is the number of calls without a reply, this frame's
  * included.
+ * Protocol is a digest of what the messages look like (protocol.sh), so that programs of different versions refuse each other.
  * Begun (mono_us) is when the caller started this session; a repeated HELLO repeats it, a WELCOME returns it. Of two
  * sessions of one process, or of a process and its successor, the later one is valid.
  * Credit in bytes is how much may be under way to the frame's sender. Taken is how many bytes of CALLS and REPLIES the
@@ -94,8 +95,9 @@ struct reply {
 };
 
 /* Checks the bounds of a peer's bytes and reads the head. Items live in `zone` and point into `bytes`: both must
- * outlive them. Errors: ERR_MALFORMED, ERR_NO_MEMORY. */
+ * outlive them. Errors: ERR_MALFORMED, ERR_NO_MEMORY, ERR_UNSUPPORTED (HELLO or WELCOME of another version of the program). */
 must_check enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame);
+uint32_t            frame_protocol(void); /* the one of this program */
 
 /* Reads one item. A call's arguments are checked against the message's fields: number, type, presence of the
  * required ones; the handler checks ranges. Errors: ERR_MALFORMED (id is set if readable, else to 0). */

@@ -5,7 +5,8 @@
 /* Messages between processes: properties of each, without its arguments (fields.h). names.def is generated from api/
  * and depends on the names of operations alone, so that other changes there do not recompile everything. */
 
-#define PROTOCOL_VERSION 4 /* of everything in api/, fields.h and frame.h together */
+#define PACKING_VERSION \
+	1 /* raise it when a message changes without a change in a file that PROTOCOL is a digest of */
 
 enum role {
 #define R(name, text) ROLE_##name,

@@ -3,6 +3,8 @@
 #include "schemas/err.h"
 #include "schemas/span.h"
 
+#include <string.h>
+
 /* One ZeroMQ socket, owned by one thread. A bound one (ROUTER) talks to many peers, a connected one (DEALER) to one. Sending
  * never blocks. One context a process. The only user of <zmq.h>. */
 struct channel;
@@ -11,6 +13,10 @@ struct peer {
 	uint8_t size;
 	uint8_t id[15]; /* the transport's name of a connection, new for every connection */
 };
+static inline bool peer_same(const struct peer *a, const struct peer *b)
+{
+	return a->size == b->size && !memcmp(a->id, b->id, a->size);
+}
 
 /* A received message; zeroed: none. The bytes live until packet_close() or the next channel_recv() into it. */
 struct packet {

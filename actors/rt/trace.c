@@ -36,7 +36,7 @@ static void name_peer(const struct peer *peer, char name[NAME_TEXT])
 {
 	for (unsigned i = known_count; i > 0 && i + SESSIONS_MAX > known_count; i--) {
 		const struct known *place = &known[(i - 1) % SESSIONS_MAX];
-		if (place->peer.size != peer->size || memcmp(place->peer.id, peer->id, peer->size)) continue;
+		if (!peer_same(&place->peer, peer)) continue;
 		snprintf(name, NAME_TEXT, "%s", place->name);
 		return;
 	}

@@ -45,7 +45,8 @@ struct status_server {
 	msgpack_zone      *zone;
 	struct frame_out   replies;
 	struct buffer      welcome;
-	bool               all_ready; /* became true in this turn */
+	struct peer other_version; /* the last one of another version: it repeats its HELLO for seconds */
+	bool        all_ready;     /* became true in this turn */
 
 	/* The RELOAD that waits for its answer. */
 	bool                  is_reloading;
@@ -96,16 +97,11 @@ static void send_to(struct status_server *server, const struct peer *peer, struc
 	if (channel_send(server->channel, peer, bytes)) return;
 }
 
-static bool is_peer(const struct session *session, const struct peer *peer)
-{
-	return session->used && session->peer.size == peer->size &&
-	       !memcmp(session->peer.id, peer->id, peer->size);
-}
-
 static struct session *session_of(struct status_server *server, const struct peer *peer)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++)
-		if (is_peer(&server->sessions[i], peer)) return &server->sessions[i];
+		if (server->sessions[i].used && peer_same(&server->sessions[i].peer, peer))
+			return &server->sessions[i];
 	return NULL;
 }
 
@@ -338,13 +334,23 @@ static void on_calls(struct status_server *server, const struct peer *peer, cons
 	if (server->replies.count) send_replies(server, peer); /* a reload is answered later */
 }
 
+static void refuse_version(struct status_server *server, const struct peer *peer)
+{
+	if (peer_same(&server->other_version, peer)) return;
+	server->other_version = *peer;
+	log_warn("other_version", "reason=\"a command of another version of the program was not answered\"");
+}
+
 static void on_packet(struct status_server *server, const struct packet *packet)
 {
 	struct frame frame;
 	enum err     err;
 
 	server->messages++;
-	if ((err = frame_open(packet->bytes, server->zone, &frame)))
+	err = frame_open(packet->bytes, server->zone, &frame);
+	if (err == ERR_UNSUPPORTED)
+		refuse_version(server, &packet->from);
+	else if (err)
 		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), packet->bytes.size);
 	else if (frame.kind == FRAME_HELLO)
 		on_hello(server, &packet->from, &frame);

@@ -5,11 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { PATH_SHOWN = 120 }; /* bytes of a program's path, its last ones */
 
 /* The process that listens on the supervisor's socket; 0: none. A stopped one listens too: the kernel accepts the connection
  * and reports whose socket it is. */
@@ -30,6 +35,31 @@ static int64_t listener_of(const struct datadir *datadir)
 		peer.pid = 0;
 	close(fd);
 	return peer.pid;
+}
+
+/* Does that process run another file than this one? Then the file's name; what version it is cannot be seen. */
+static bool is_other_program(int64_t pid, char name[VERSION_TEXT])
+{
+	struct stat own, other;
+	char        link[64], path[PATH_MAX + 16]; /* "(deleted)" may follow the path */
+
+	snprintf(link, sizeof link, "/proc/%" PRId64 "/exe", pid);
+	if (stat("/proc/self/exe", &own) || stat(link, &other)) return false;
+	if (own.st_dev == other.st_dev && own.st_ino == other.st_ino) return false;
+	ssize_t size = readlink(link, path, sizeof path);
+	if (size < 0) return false;
+	ssize_t left_out = size > PATH_SHOWN ? size - PATH_SHOWN : 0;
+	snprintf(name, VERSION_TEXT, "%s%.*s", left_out ? "..." : "", (int)(size - left_out),
+	         path + left_out);
+	return true;
+}
+
+static enum cause explain_silence(int64_t supervisor, struct reason *reason, char why[VERSION_TEXT])
+{
+	reason->least = supervisor;
+	if (!is_other_program(supervisor, why)) return CAUSE_SUPERVISOR_SILENT;
+	reason->wanted = why;
+	return CAUSE_SERVICE_OTHER_VERSION;
 }
 
 /* Is it a directory? Otherwise the cause, and the system's message for the failed open. */
@@ -72,8 +102,9 @@ static enum cause look_inside(const char *dir, struct reason *reason, char why[V
 	datadir_close(&datadir);
 	if (access("/proc/self/fd", X_OK)) return CAUSE_PROC_MISSING;
 	err = datadir_open(dir, &datadir);
-	if (!err && (reason->least = listener_of(&datadir)))
-		cause = CAUSE_SUPERVISOR_SILENT;
+	int64_t supervisor = err ? 0 : listener_of(&datadir);
+	if (supervisor)
+		cause = explain_silence(supervisor, reason, why);
 	else if (!err && faccessat(datadir.run_fd, "supervisor", F_OK, 0) && errno == ENOENT &&
 	         datadir_is_locked(datadir.fd, "lock"))
 		cause = CAUSE_SOCKET_REMOVED;

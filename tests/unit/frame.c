@@ -271,16 +271,6 @@ Test(frame, refuses_invalid_heads)
 	    {"\x97\x00\x03\x01\x01\x00\x01\x01", 8}, /* unknown kind */
 	    {"\x97\x05\x03\x01\x01\x00\x01\x01", 8},
 	    {"\x97\xff\x03\x01\x01\x00\x01\x01", 8},
-	    {"\x97\x01\x02\x01\x01\x00\x01\x01", 8},     /* HELLO of another protocol */
-	    {"\x97\x01\x03\x7f\x01\x00\x01\x01", 8},     /* of an unknown role */
-	    {"\x97\x01\x03\x01\xff\x00\x01\x01", 8},     /* of a negative index */
-	    {"\x97\x01\x03\x01\x01\x02\x01\x01", 8},     /* requests an unknown feature */
-	    {"\x97\x01\x03\x01\x01\x00\xc0\x01", 8},     /* without a start time */
-	    {"\x97\x01\x03\x01\x01\x00\x01\xff", 8},     /* with a negative credit */
-	    {"\x98\x01\x03\x01\x01\x00\x01\x01\x01", 9}, /* with a member too many */
-	    {"\x97\x02\x02\x01\x01\x01\x01\x01", 8},     /* WELCOME of another protocol */
-	    {"\x97\x02\x03\xff\x01\x01\x01\x01", 8},
-	    {"\x97\x02\x03\x01\xc0\x01\x01\x01", 8},
 	    {"\x96\x03\x01\x01\x01\x01\x01", 7}, /* CALLS without a list */
 	    {"\x96\x03\xa1x\x01\x01\x01\x90", 8},
 	    {"\x96\x03\x01\xff\x01\x01\x90", 7},
@@ -295,6 +285,56 @@ Test(frame, refuses_invalid_heads)
 		             "row %zu", i);
 	}
 	cr_expect_eq(open_ok(span_of("\x94\x04\x01\x01\x90", 5)).count, 0);
+}
+
+/* A head of which the first two items are written here: its size, its kind, and this program's protocol or the one beside it. */
+static struct span greeting(uint8_t first, uint8_t kind, uint32_t protocol, struct span rest)
+{
+	static struct buffer bytes;
+	const uint8_t        head[] = {first,
+	                               kind,
+	                               0xce,
+	                               (uint8_t)(protocol >> 24),
+	                               (uint8_t)(protocol >> 16),
+	                               (uint8_t)(protocol >> 8),
+	                               (uint8_t)protocol};
+	buffer_clear(&bytes);
+	buffer_append(&bytes, head, sizeof head);
+	buffer_append(&bytes, rest.at, rest.size);
+	return buffer_span(&bytes);
+}
+
+Test(frame, refuses_invalid_greetings)
+{
+	static const struct {
+		uint8_t     first, kind;
+		const char *rest;
+		size_t      size;
+	} rows[] = {
+	    {0x97, 1, "\x7f\x01\x00\x01\x01", 5},     /* HELLO of an unknown role */
+	    {0x97, 1, "\x01\xff\x00\x01\x01", 5},     /* of a negative index */
+	    {0x97, 1, "\x01\x01\x02\x01\x01", 5},     /* requests an unknown feature */
+	    {0x97, 1, "\x01\x01\x00\xc0\x01", 5},     /* without a start time */
+	    {0x97, 1, "\x01\x01\x00\x01\xff", 5},     /* with a negative credit */
+	    {0x98, 1, "\x01\x01\x00\x01\x01\x01", 6}, /* with a member too many */
+	    {0x97, 2, "\xff\x01\x01\x01\x01", 5},     /* WELCOME of a negative epoch */
+	    {0x97, 2, "\x01\xc0\x01\x01\x01", 5},
+	};
+	struct frame frame;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct span rest = span_of(rows[i].rest, rows[i].size);
+		cr_expect_eq(
+		    frame_open(greeting(rows[i].first, rows[i].kind, frame_protocol(), rest), &zone, &frame),
+		    ERR_MALFORMED, "row %zu", i);
+		cr_expect_eq(frame_open(greeting(rows[i].first, rows[i].kind, frame_protocol() ^ 1, rest),
+		                        &zone, &frame),
+		             ERR_UNSUPPORTED, "row %zu of another protocol", i);
+	}
+	cr_expect_eq(frame_open(span_of("\x97\x01\x04\x01\x01\x00\x01\x01", 8), &zone, &frame),
+	             ERR_UNSUPPORTED);
+	struct span right = span_of("\x01\x01\x00\x01\x01", 5);
+	cr_expect_eq(open_ok(greeting(0x97, 1, frame_protocol(), right)).index, 1);
+	cr_expect_eq(open_ok(greeting(0x97, 2, frame_protocol(), right)).epoch, 1);
 }
 
 /* Items as bytes: "\x97" id, message, deadline, account, key hash, request id, arguments. */

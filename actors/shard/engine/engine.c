@@ -153,8 +153,7 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 
 static bool is_timer(const struct engine *engine, const struct peer *peer)
 {
-	return engine->timer_known && peer->size == engine->timer.size &&
-	       memcmp(peer->id, engine->timer.id, peer->size) == 0;
+	return engine->timer_known && peer_same(peer, &engine->timer);
 }
 
 /* Counts the frame in its session. Returns whether its items must be processed. */

@@ -8,15 +8,10 @@ enum {
 	OUTBOX_KEPT_BYTES = 64 << 10, /* memory that an empty outbox keeps */
 };
 
-static bool same_peer(const struct peer *a, const struct peer *b)
-{
-	return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
 struct session *session_find(struct sessions *sessions, const struct peer *peer)
 {
 	for (unsigned i = 0; i < sessions->count; i++)
-		if (same_peer(&sessions->rows[i]->peer, peer)) return sessions->rows[i];
+		if (peer_same(&sessions->rows[i]->peer, peer)) return sessions->rows[i];
 	return NULL;
 }
 
