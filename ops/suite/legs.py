@@ -15,9 +15,6 @@ import tally
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"]
 PLAIN, ASAN, TSAN, FUZZ = "build", "build-asan", "build-tsan", "build-fuzz"
-# Scenario files that take longest, by their time on an idle machine. They begin first, so that no worker ends long after the others.
-LONGEST = ["wallet_google", "wallet_classes", "slow_disk", "wallet_pushes", "import_faults", "egress", "stalls", "wallet_offers", "moves",
-           "damage", "cleanup", "mistakes", "starts", "strangers", "openapi", "processes", "wallet_meanwhile", "wallet_issuers", "issuance"]
 # In a service's log: a fault of a process, a failure at once, however often the test passes alone.
 FAULT = re.compile(r"runtime error:|Sanitizer|Assertion `|signal=(?:4|6|7|8|11)\b")
 SANITIZE = {
@@ -137,7 +134,6 @@ def scenarios(run, directory, marks, workers, name=None):
     # Compiles the tests' files once, and leaves those without such tests to none of the workers.
     status, listed = run.command(*PYTEST, "--collect-only", "-qq", "-m", marks, "tests/scenario", env=env, quiet=True)
     files = re.findall(r"^(tests/scenario/\S+\.py): \d+$", listed, re.MULTILINE)
-    files.sort(key=lambda file: LONGEST.index(stem) if (stem := Path(file).stem.removeprefix("test_")) in LONGEST else len(LONGEST))
     if status or not files:
         return 0, 1, [f"pytest found {len(files)} files and ended with {status}", *tally.end_of(listed)]
     with run.reports(directory) as sanitizer:

@@ -51,11 +51,12 @@ def build_program():
         pytest.exit("the program cannot be built", returncode=1)
 
 
-# The files that take longest run first, longest first, so that no worker still runs one at the end.
+# The files that take longest on an idle machine run first, longest first, so that no worker still runs one at the end.
 LONGEST = [f"test_{name}.py" for name in (
-    "cleanup", "durability", "damage", "mistakes", "logging", "import_faults", "processes", "hostile_bodies", "moves",
-    "egress", "reload", "backup", "stalls", "slow_disk", "master_key", "strangers", "reload_options", "issuance",
-    "template_images", "status", "starts", "unread_answers", "two_shards", "deliveries", "crash_states")]
+    "wallet_google", "wallet_classes", "slow_disk", "wallet_pushes", "import_faults", "egress", "stalls", "wallet_offers",
+    "moves", "damage", "cleanup", "mistakes", "starts", "strangers", "openapi", "processes", "wallet_meanwhile",
+    "wallet_issuers", "issuance", "durability", "logging", "hostile_bodies", "reload", "backup", "master_key",
+    "reload_options", "template_images", "status", "unread_answers", "two_shards", "deliveries", "crash_states")]
 
 
 def turn_of(item):

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
 LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
 READY_SECONDS = 20
+POLL_SECONDS = (0.005, 0.04)  # between two looks, at first and at last: a look costs a processor more than the wait does
 BY_THEMSELVES = ("restore", "verify")  # without a service these commands start their own program for each shard
 _number = count(1)
 
@@ -48,12 +49,14 @@ def wait_for(condition, seconds, what):
     `what()` returns. STAMPEDE_PATIENCE multiplies the bound on slow machines."""
     seconds *= PATIENCE
     end = time.monotonic() + seconds
+    pause = POLL_SECONDS[0]
     while True:
         value = condition()
         if value:
             return value
         assert time.monotonic() < end, f"waited {seconds} s in vain for {what() if callable(what) else what}"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.3 * pause, POLL_SECONDS[1])
 
 
 def file_system_of(path):
