@@ -9,6 +9,7 @@
  * yet. One at a time waits for that. */
 #include "actors/supervisor/status_server.h"
 #include "actors/rt/log.h"
+#include "actors/rt/other_version.h"
 #include "actors/rt/socket_file.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/date.h"
@@ -45,8 +46,8 @@ struct status_server {
 	msgpack_zone      *zone;
 	struct frame_out   replies;
 	struct buffer      welcome;
-	struct peer other_version; /* the last one of another version: it repeats its HELLO for seconds */
-	bool        all_ready;     /* became true in this turn */
+	mono_us            other_version; /* when one was logged last */
+	bool               all_ready;     /* became true in this turn */
 
 	/* The RELOAD that waits for its answer. */
 	bool                  is_reloading;
@@ -334,13 +335,6 @@ static void on_calls(struct status_server *server, const struct peer *peer, cons
 	if (server->replies.count) send_replies(server, peer); /* a reload is answered later */
 }
 
-static void refuse_version(struct status_server *server, const struct peer *peer)
-{
-	if (peer_same(&server->other_version, peer)) return;
-	server->other_version = *peer;
-	log_warn("other_version", "reason=\"a command of another version of the program was not answered\"");
-}
-
 static void on_packet(struct status_server *server, const struct packet *packet)
 {
 	struct frame frame;
@@ -349,7 +343,7 @@ static void on_packet(struct status_server *server, const struct packet *packet)
 	server->messages++;
 	err = frame_open(packet->bytes, server->zone, &frame);
 	if (err == ERR_UNSUPPORTED)
-		refuse_version(server, &packet->from);
+		other_version_log(&server->other_version, server->now);
 	else if (err)
 		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), packet->bytes.size);
 	else if (frame.kind == FRAME_HELLO)

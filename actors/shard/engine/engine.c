@@ -8,6 +8,7 @@
  * In both cases, all calls that arrive during a sync share the next one. */
 #include "actors/shard/engine/engine.h"
 
+#include "actors/rt/other_version.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "actors/shard/wallet/signer.h"
@@ -185,7 +186,9 @@ static enum err begin_frame(struct engine *engine)
 	enum err           err = frame_open(engine->packet.bytes, engine->zone, frame);
 	bool               useful = false;
 	if (err == ERR_NO_MEMORY) return err;
-	if (err) {
+	if (err == ERR_UNSUPPORTED) {
+		other_version_log(&engine->other_version, engine->now);
+	} else if (err) {
 		log_warn("malformed_frame", "bytes=%zu", engine->packet.bytes.size);
 	} else if (frame->kind == FRAME_HELLO) {
 		on_hello(engine, from, frame);

@@ -48,6 +48,7 @@ struct engine {
 	enum err save_error; /* what made a save fail, which ends the process */
 
 	/* State of one turn. */
+	mono_us            other_version; /* when one was logged last */
 	mono_us            now;
 	unsigned           packets; /* taken in this turn */
 	wall_us            service_now;
