@@ -18,6 +18,11 @@ static enum err failed(void)
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
+int file_error(enum err err)
+{
+	return err == ERR_IO || err == ERR_STORAGE_FULL ? errno : EUCLEAN;
+}
+
 bool file_is_removed(int fd)
 {
 	struct stat st;

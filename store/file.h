@@ -34,6 +34,9 @@ must_check enum err file_sha256(int fd, uint8_t sha256[32], struct progress *pro
  * times slower. For speed alone: errors are not reported. */
 void file_hold_pages(int fd, uint64_t at, uint64_t bytes);
 
+/* errno of a call that has just failed by `err`, or EUCLEAN if the contents of a file were refused. */
+int file_error(enum err err);
+
 /* Has the file been deleted although it is open? */
 bool file_is_removed(int fd);
 

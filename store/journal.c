@@ -118,7 +118,7 @@ static void write_out(struct journal *journal)
 		atomic_store(&journal->is_removed, true);
 	int64_t took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
-	sync_pace_add(&journal->recent, took_us, journal->in_flight.bytes.size);
+	sync_pace_add(&journal->recent, begun + took_us, took_us, journal->in_flight.bytes.size);
 	atomic_store(&journal->in_flight.state, err ? WRITE_FAILED : WRITE_DONE);
 }
 
@@ -150,7 +150,7 @@ static void *prepare_main(void *data)
 			else if (!err)
 				break;
 			if (!err || err == ERR_STOPPED) continue;
-			atomic_store(&journal->next.error_number, errno);
+			atomic_store(&journal->next.error_number, file_error(err));
 			/* The writer no longer waits for the segment once an attempt has failed. */
 			if (!atomic_fetch_add(&journal->next.failures, 1)) wakeup_signal(&journal->wakeup);
 			usleep(PREPARE_RETRY_US);

@@ -58,7 +58,7 @@ bool journal_must_wait(const struct journal *journal);
 
 /* Less than DISK_FOR_ALL while the next segment cannot be created (full disk), and once the present one was removed. */
 enum disk_level journal_room(const struct journal *journal);
-/* errno of the last attempt to create the next segment, if it failed; 0: it did not. */
+/* errno of the last attempt to create the next segment, if it failed, EUCLEAN: one is there that cannot be used; 0: it did not. */
 int  journal_create_error(const struct journal *journal);
 bool journal_is_removed(
     const struct journal *journal); /* a segment was, while records were written into it */

@@ -286,7 +286,8 @@ static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state
 /* The job's outcome goes into *state, which is not shared yet. */
 static void run(struct snapshotter *snapshotter, struct snapshotter_state *state)
 {
-	bool     is_new;
+	bool is_new;
+	errno = 0;
 	enum err err = make(snapshotter, &state->made, &state->faults, &is_new);
 	if (!err && state->what == JOB_BACKUP) err = copy_out(snapshotter, &state->made);
 	if (!err && state->what == JOB_VERIFY) err = verify(snapshotter, state);
@@ -323,8 +324,10 @@ static void by_itself(struct snapshotter *snapshotter, struct snapshotter_state 
 	run(snapshotter, job);
 	if (job->err) snapshotter->retry_at_s = monotonic_s() + SNAPSHOT_RETRY_S;
 	pthread_mutex_lock(&snapshotter->mutex);
+	bool is_same = snapshotter->state.failure == job->err &&
+	               snapshotter->state.failure_error == job->error;
 	snapshotter->state.failures = job->err ? snapshotter->state.failures + 1 : 0;
-	if (snapshotter->state.failures == 1) atomic_store(&snapshotter->has_failed, true);
+	if (job->err && !is_same) atomic_store(&snapshotter->has_failed, true);
 	snapshotter->state.failure = job->err;
 	snapshotter->state.failure_error = job->error;
 	pthread_mutex_unlock(&snapshotter->mutex);

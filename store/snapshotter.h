@@ -62,5 +62,6 @@ struct snapshotter_state {
 };
 void snapshotter_state(struct snapshotter *snapshotter, struct snapshotter_state *state);
 bool snapshotter_wants_segment(const struct snapshotter *snapshotter); /* and a record in it */
-bool snapshotter_has_failed(struct snapshotter *snapshotter); /* once, after the first of a run of failures */
+bool snapshotter_has_failed(
+    struct snapshotter *snapshotter); /* once, after one for another reason than the last */
 bool snapshotter_found_damage(const struct snapshotter *snapshotter);

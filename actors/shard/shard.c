@@ -14,6 +14,7 @@
 #include "schemas/sha256.h"
 #include "schemas/wallet/sealing.h"
 #include "store/disk_monitor.h"
+#include "store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +46,10 @@ struct shard {
 	struct socket_file socket_file;
 	struct loop        loop, disk_loop; /* of all descriptors; of all but the channel's */
 	int                dir_fd, lock_fd, gate_fd;
-	wall_us            last_now;  /* the latest time in the journal */
-	bool               differs;   /* it was logged that service time does */
-	const char        *lacks;     /* logged last, of store_lacks() */
+	wall_us            last_now; /* the latest time in the journal */
+	bool               differs;  /* it was logged that service time does */
+	const char        *lacks;    /* logged last, of store_lacks(), and its errno */
+	int                error;
 	bool               is_logged; /* the reason why it did not start was logged */
 };
 
@@ -270,7 +272,8 @@ static void log_snapshot(struct shard *shard)
 {
 	static struct snapshotter_state state; /* large */
 	snapshotter_state(store_snapshotter(shard->store), &state);
-	const char *error = state.failure == ERR_IO ? strerror(state.failure_error) : "";
+	const char *error = state.failure == ERR_IO && state.failure_error ? strerror(state.failure_error)
+	                                                                   : err_message(state.failure);
 	if (state.failure == ERR_STORAGE_FULL)
 		log_info("snapshot_failed", "code=%s", err_code(state.failure));
 	else
@@ -282,9 +285,13 @@ static void look_at_disk(struct shard *shard)
 {
 	int         error;
 	const char *lacks = store_lacks(shard->store, &error);
+	if (lacks && file_is_removed(shard->dir_fd))
+		lacks = "the shard's directory was removed while it is in use: what it holds can be read "
+		        "until it stops";
 	if (snapshotter_has_failed(store_snapshotter(shard->store))) log_snapshot(shard);
-	if (lacks == shard->lacks) return; /* each sentence is one text */
+	if (lacks == shard->lacks && error == shard->error) return; /* each sentence is one text */
 	shard->lacks = lacks;
+	shard->error = error;
 	if (!lacks)
 		log_info("storage_works", "reason=\"the next segment of the journal was created\"");
 	else if (error == ENOSPC || error == EDQUOT)

@@ -2,6 +2,7 @@
  * is final. Recovery's own scan reads them back. */
 #include "tests/unit/support.h"
 
+#include "store/sync_pace.h"
 #include "store/journal.h"
 
 #include <criterion/criterion.h>
@@ -159,6 +160,17 @@ Test(journal, a_quick_disk_is_synced_by_the_writer_itself)
 	}
 }
 
+Test(journal, a_disk_that_stalled_once_is_not_slow_for_good)
+{
+	struct sync_pace pace = {0};
+	sync_pace_add(&pace, 1000, 10000000, SYNC_LARGE_BYTES);
+	cr_expect_eq(pace.byte_ps, SYNC_BYTE_PS_MAX / SYNC_LARGE_RECENT, "ten seconds count as a slow disk");
+	sync_pace_add(&pace, 1000 + SYNC_LARGE_VALID_US, 100, 100);
+	cr_expect_gt(pace.byte_ps, 0);
+	sync_pace_add(&pace, 1001 + SYNC_LARGE_VALID_US, 100, 100);
+	cr_expect_eq(pace.byte_ps, 0, "too long ago");
+}
+
 Test(journal, large_records_say_what_a_byte_takes)
 {
 	journal_close(&journal);
@@ -168,7 +180,7 @@ Test(journal, large_records_say_what_a_byte_takes)
 	dir.segment_bytes = 4 << 20;
 	at = (struct position){0};
 	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
-	save(1, 200000);
+	save(1, 60000);
 	cr_expect_eq(journal_byte_ns(journal), 0, "it is not large");
 	save(1, 300000);
 	cr_expect_gt(journal_byte_ns(journal), 0);

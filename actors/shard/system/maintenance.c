@@ -92,7 +92,7 @@ enum err on_MAINTENANCE_STATUS(struct request *request, struct outcome *outcome)
 	MEMBER_ALWAYS(number, INTEGER, state.number);
 	MEMBER_ALWAYS(running, BOOLEAN, state.running);
 	MEMBER_ALWAYS(code, STRING, state.err ? err_code(state.err) : "");
-	MEMBER_ALWAYS(error, STRING, state.err == ERR_IO ? strerror(state.error) : "");
+	MEMBER_ALWAYS(error, STRING, state.err == ERR_IO && state.error ? strerror(state.error) : "");
 	MEMBER_ALWAYS(done, INTEGER, state.done);
 	MEMBER_ALWAYS(total, INTEGER, state.total);
 	MEMBER_ALWAYS(seq, INTEGER, state.made.at.seq);
