@@ -6,15 +6,18 @@
 
 static volatile sig_atomic_t came;
 
-static void on_signal(int signal)
+static void on_signal(int signal_number)
 {
-	(void)signal;
+	if (came) {
+		(void)sigaction(signal_number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+		(void)raise(signal_number); /* delivered on return */
+	}
 	came = 1;
 }
 
 void interrupt_catch(void)
 {
-	struct sigaction catch = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, was;
+	struct sigaction catch = {.sa_handler = on_signal}, was;
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)

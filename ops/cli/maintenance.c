@@ -16,7 +16,7 @@ enum {
 	STALL_WAIT_MS = 300000,
 	/* A shard that does not answer for a while may still do its job. */
 	SILENCE_WAIT_MS = 30000,
-	GONE_AFTER_MS = 1000, /* of silence: is there a service at all? */
+	LOCK_STEP_MS = 100,
 };
 
 struct job {
@@ -52,21 +52,36 @@ void cli_job_failed(struct cli *cli, uint32_t shard, enum err err, const msgpack
 	if (err == ERR_STORAGE_FULL)
 		snprintf(message, sizeof message, "Shard %u: There is no room left for its files.", shard);
 	else if (has_error)
-		snprintf(message, sizeof message,
-		         "Shard %u cannot read or write a file of the snapshot or of the backup: %.*s.",
+		snprintf(message, sizeof message, "Shard %u cannot read or write one of its files: %.*s.",
 		         shard, (int)error->via.str.size, error->via.str.ptr);
 	else
 		snprintf(message, sizeof message, "Shard %u: %s", shard, err_message(err));
 	cli_fail(cli, err, message);
 }
 
+/* Was a signal received, or has the service ended? Then the command fails, and all its jobs have ended. */
+static bool must_end(struct maintenance *maintenance)
+{
+	bool is_gone = !datadir_is_locked(maintenance->datadir->fd, "lock");
+
+	if (!interrupt_came() && !is_gone) return false;
+	for (uint32_t i = 0; i < maintenance->count; i++)
+		maintenance->jobs[i].ended = true;
+	if (interrupt_came())
+		cli_fail(maintenance->cli, ERR_STOPPED, NULL);
+	else
+		cli_fail(maintenance->cli, ERR_NOT_RUNNING, "The service has ended meanwhile.");
+	return true;
+}
+
 static void fail(struct job *job, uint32_t shard, enum err err, const char *what)
 {
 	char message[200];
 
+	job->ended = true;
+	if (must_end(job->maintenance)) return;
 	snprintf(message, sizeof message, "Shard %u: %s", shard, what ? what : err_message(err));
 	cli_fail(job->maintenance->cli, err, message);
-	job->ended = true;
 }
 
 static void on_asked(void *user, uint32_t shard, const struct reply *reply)
@@ -142,7 +157,7 @@ static void rpc(struct maintenance *maintenance, uint32_t shard, struct span arg
 	                            .shard = &shard};
 	enum err         err;
 
-	if (job->ended) return;
+	if (job->ended || must_end(maintenance)) return;
 	if (!job->asked) request.args = args;
 	job->called = time_mono();
 	err = service_call(maintenance->cli->service, &request, job->asked ? on_state : on_asked, job);
@@ -165,13 +180,6 @@ static bool look(struct maintenance *maintenance)
 	return !all_ended;
 }
 
-static void give_up_all(struct maintenance *maintenance, enum err err, const char *what)
-{
-	for (uint32_t i = 0; i < maintenance->count; i++)
-		maintenance->jobs[i].ended = true;
-	cli_fail(maintenance->cli, err, what);
-}
-
 /* Gives up on shards that stay busy, or whose job makes no progress. */
 static void give_up(struct maintenance *maintenance, mono_us now)
 {
@@ -180,9 +188,6 @@ static void give_up(struct maintenance *maintenance, mono_us now)
 	for (uint32_t i = 0; i < maintenance->count; i++) {
 		struct job *job = &maintenance->jobs[i];
 		if (job->ended) continue;
-		bool is_silent = job->asked && mono_since(now, job->heard).v > GONE_AFTER_MS * US_PER_MS;
-		if (is_silent && !datadir_is_locked(maintenance->datadir->fd, "lock"))
-			return give_up_all(maintenance, ERR_NOT_RUNNING, "The service has ended meanwhile.");
 		if (!job->asked && waited > BUSY_WAIT_MS)
 			fail(job, i, job->refused,
 			     job->refused == ERR_RESOURCE_CONFLICT ? "It is busy with another job." : NULL);
@@ -213,12 +218,22 @@ static enum outcome ask_and_wait(struct maintenance *maintenance)
 		for (uint32_t i = 0; i < maintenance->count; i++)
 			rpc(maintenance, i, buffer_span(&args));
 		give_up(maintenance, time_mono());
-		if (interrupt_came()) give_up_all(maintenance, ERR_STOPPED, NULL);
 		if (!look(maintenance)) break;
 		nanosleep(&pause, NULL);
 	}
 	buffer_free(&args);
 	return maintenance->cli->err ? FAILED : DONE;
+}
+
+/* Takes the lock of maintenance, which is held until the directory is closed. */
+static enum err await_turn(const struct datadir *datadir)
+{
+	enum err err = ERR_LOCKED;
+
+	for (int waited_ms = 0; err == ERR_LOCKED && waited_ms < BUSY_WAIT_MS && !interrupt_came();
+	     waited_ms += LOCK_STEP_MS)
+		err = datadir_lock_dir(datadir->run_fd, LOCK_STEP_MS);
+	return interrupt_came() ? ERR_STOPPED : err;
 }
 
 enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order)
@@ -231,7 +246,7 @@ enum outcome cli_maintain(struct cli *cli, const struct maintenance_order *order
 
 	for (uint32_t i = 0; i < maintenance.count; i++)
 		maintenance.jobs[i].maintenance = &maintenance;
-	if (!err) err = datadir_lock_dir(datadir.run_fd, BUSY_WAIT_MS); /* until it is closed */
+	if (!err) err = await_turn(&datadir);
 	if (err == ERR_LOCKED)
 		outcome = cli_fail(cli, ERR_RESOURCE_CONFLICT,
 		                   "Another backup or verification is under way.");

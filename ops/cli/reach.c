@@ -38,16 +38,19 @@ static int64_t listener_of(const struct datadir *datadir)
 }
 
 /* Does that process run another file than this one? Then the file's name; what version it is cannot be seen. */
-static bool is_other_program(int64_t pid, char name[VERSION_TEXT])
+static bool is_other_program(int64_t pid, char name[VERSION_TEXT], bool *is_there)
 {
-	struct stat own, other;
-	char        link[64], path[PATH_MAX + 16]; /* "(deleted)" may follow the path */
+	static const char removed[] = " (deleted)";
+	struct stat       own, other;
+	char              link[64], path[PATH_MAX + sizeof removed];
 
 	snprintf(link, sizeof link, "/proc/%" PRId64 "/exe", pid);
 	if (stat("/proc/self/exe", &own) || stat(link, &other)) return false;
 	if (own.st_dev == other.st_dev && own.st_ino == other.st_ino) return false;
 	ssize_t size = readlink(link, path, sizeof path);
 	if (size < 0) return false;
+	*is_there = other.st_nlink > 0;
+	if (!*is_there && size > (ssize_t)sizeof removed) size -= (ssize_t)sizeof removed - 1;
 	ssize_t left_out = size > PATH_SHOWN ? size - PATH_SHOWN : 0;
 	snprintf(name, VERSION_TEXT, "%s%.*s", left_out ? "..." : "", (int)(size - left_out),
 	         path + left_out);
@@ -56,10 +59,12 @@ static bool is_other_program(int64_t pid, char name[VERSION_TEXT])
 
 static enum cause explain_silence(int64_t supervisor, struct reason *reason, char why[VERSION_TEXT])
 {
+	bool is_there;
+
 	reason->least = supervisor;
-	if (!is_other_program(supervisor, why)) return CAUSE_SUPERVISOR_SILENT;
+	if (!is_other_program(supervisor, why, &is_there)) return CAUSE_SUPERVISOR_SILENT;
 	reason->wanted = why;
-	return CAUSE_SERVICE_OTHER_VERSION;
+	return is_there ? CAUSE_SERVICE_OTHER_VERSION : CAUSE_SERVICE_REPLACED;
 }
 
 /* Is it a directory? Otherwise the cause, and the system's message for the failed open. */

@@ -6,6 +6,7 @@
 #include "actors/rt/datadir.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/time.h"
+#include "ops/cli/interrupt.h"
 #include "schemas/json.h"
 #include "schemas/limits.h"
 
@@ -58,7 +59,7 @@ static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t 
 {
 	mono_us now = time_mono(), end = mono_after(now, (dur_us){wait_ms * US_PER_MS});
 
-	for (; now.v < end.v; now = time_mono()) {
+	for (; now.v < end.v && !interrupt_came(); now = time_mono()) {
 		bool more = false, all_up = true;
 		for (uint32_t i = 0; i < count; i++) {
 			more |= rpc_pump(rpcs[i], now, PUMP_BUDGET);
