@@ -230,14 +230,25 @@ enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
 	}
 }
 
-bool datadir_is_locked(int dir_fd, const char *name)
+/* F_UNLCK, F_WRLCK; -1: it cannot be looked at. */
+static int lock_of(int dir_fd, const char *name)
 {
 	struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int          fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	bool         is_locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type == F_WRLCK;
+	int          type = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &whole) ? whole.l_type : -1;
 
 	if (fd >= 0) close(fd);
-	return is_locked;
+	return type;
+}
+
+bool datadir_is_locked(int dir_fd, const char *name)
+{
+	return lock_of(dir_fd, name) == F_WRLCK;
+}
+
+bool datadir_is_free(int dir_fd, const char *name)
+{
+	return lock_of(dir_fd, name) == F_UNLCK;
 }
 
 enum err datadir_lock_dir(int dir_fd, int wait_ms)

@@ -73,6 +73,8 @@ must_check enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int 
 
 /* Does a process hold that lock? Only looks. False also: it cannot be looked at. */
 bool datadir_is_locked(int dir_fd, const char *name);
+/* Is there such a file, and does nobody hold the lock? False also: it cannot be looked at. */
+bool datadir_is_free(int dir_fd, const char *name);
 
 /* Takes a lock on the directory itself while `dir_fd` is open; this lock cannot be deleted. */
 must_check enum err datadir_lock_dir(int dir_fd, int wait_ms);

@@ -62,7 +62,7 @@ void cli_job_failed(struct cli *cli, uint32_t shard, enum err err, const msgpack
 /* Was a signal received, or has the service ended? Then the command fails, and all its jobs have ended. */
 static bool must_end(struct maintenance *maintenance)
 {
-	bool is_gone = !datadir_is_locked(maintenance->datadir->fd, "lock");
+	bool is_gone = datadir_is_free(maintenance->datadir->fd, "lock");
 
 	if (!interrupt_came() && !is_gone) return false;
 	for (uint32_t i = 0; i < maintenance->count; i++)

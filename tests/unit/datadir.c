@@ -244,6 +244,7 @@ Test(datadir, lock_is_held_by_one_descriptor)
 	cr_expect(datadir_is_locked(dir_fd, "held"));
 	close(first);
 	cr_expect_not(datadir_is_locked(dir_fd, "held") || datadir_is_locked(dir_fd, "missing"));
+	cr_expect(datadir_is_free(dir_fd, "held") && !datadir_is_free(dir_fd, "missing"));
 	cr_expect_eq(datadir_lock(dir_fd, "held", 0, &second), OK);
 	close(second);
 	close(dir_fd);
