@@ -20,6 +20,7 @@ static enum err failed(void)
 
 int file_error(enum err err)
 {
+	if (err == ERR_NO_MEMORY) return ENOMEM;
 	return err == ERR_IO || err == ERR_STORAGE_FULL ? errno : EUCLEAN;
 }
 

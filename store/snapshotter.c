@@ -294,7 +294,7 @@ static void run(struct snapshotter *snapshotter, struct snapshotter_state *state
 	int      error = errno; /* of what failed first */
 	enum err settled = is_new ? settle(snapshotter, state) : OK;
 	state->err = err ? err : settled;
-	state->error = err ? error : errno;
+	state->error = state->err != ERR_IO ? 0 : err ? error : errno;
 }
 
 static void close_export(struct snapshotter *snapshotter)

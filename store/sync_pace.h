@@ -7,7 +7,7 @@
 enum {
 	SYNC_RECENT = 8,
 	SYNC_LARGE_RECENT = 4,
-	SYNC_LARGE_BYTES = 64 << 10,
+	SYNC_LARGE_BYTES = 256 << 10, /* the time of smaller ones is not that of their bytes */
 	SYNC_LARGE_VALID_US = 10000000,
 	SYNC_BYTE_PS_MAX = 500000, /* of a sample: 2 MB/s */
 };

@@ -27,7 +27,8 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	GAP_LOG_S = 60,        /* logs service time that differs from the wall clock by more */
+	GAP_LOG_S = 60,
+	LACK_LOG_S = 10,       /* logs service time that differs from the wall clock by more */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
 	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
@@ -50,7 +51,9 @@ struct shard {
 	bool               differs;  /* it was logged that service time does */
 	const char        *lacks;    /* logged last, of store_lacks(), and its errno */
 	int                error;
-	bool               is_logged; /* the reason why it did not start was logged */
+	mono_us            lacks_logged;
+	bool has_links; /* a directory that exists has one, which some file systems do not say */
+	bool is_logged; /* the reason why it did not start was logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -236,6 +239,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	take_settings(shard);
 	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;
+	shard->has_links = !file_is_removed(shard->dir_fd);
 	shard->gate_fd = options->gate_fd;
 	pages_watch(shard->dir_fd);
 	if ((err = open_store(shard, options))) return err;
@@ -280,18 +284,29 @@ static void log_snapshot(struct shard *shard)
 		log_warn("snapshot_failed", "code=%s error=\"%s\"", err_code(state.failure), error);
 }
 
-/* A disk that is merely full is in status, metrics and refusals. */
-static void look_at_disk(struct shard *shard)
+/* What the store lacks, which is more than the files of the store if the whole directory is gone. */
+static const char *look_for_lack(const struct shard *shard, int *error)
+{
+	const char *lacks = store_lacks(shard->store, error);
+	if (!lacks || !shard->has_links || !file_is_removed(shard->dir_fd)) return lacks;
+	*error = ENOENT;
+	return "the shard's directory was removed while it is in use: what it holds can be read until it "
+	       "stops";
+}
+
+/* A disk that is merely full is in status, metrics and refusals. Each sentence is one text; two reasons of the system may take
+ * turns many times a second. */
+static void look_at_disk(struct shard *shard, mono_us now)
 {
 	int         error;
-	const char *lacks = store_lacks(shard->store, &error);
-	if (lacks && file_is_removed(shard->dir_fd))
-		lacks = "the shard's directory was removed while it is in use: what it holds can be read "
-		        "until it stops";
+	const char *lacks = look_for_lack(shard, &error);
 	if (snapshotter_has_failed(store_snapshotter(shard->store))) log_snapshot(shard);
-	if (lacks == shard->lacks && error == shard->error) return; /* each sentence is one text */
+	bool is_other_error = error != shard->error &&
+	                      mono_since(now, shard->lacks_logged).v > LACK_LOG_S * US_PER_SEC;
+	if (lacks == shard->lacks && (!lacks || !is_other_error)) return;
 	shard->lacks = lacks;
 	shard->error = error;
+	shard->lacks_logged = now;
 	if (!lacks)
 		log_info("storage_works", "reason=\"the next segment of the journal was created\"");
 	else if (error == ENOSPC || error == EDQUOT)
@@ -313,7 +328,7 @@ static enum err run(struct shard *shard)
 		if (err) return err;
 		child_report(&shard->child, "ready", engine->facts.epoch, now);
 		take_settings(shard);
-		look_at_disk(shard);
+		look_at_disk(shard, now);
 		socket_file_look(&shard->socket_file, now);
 		if (child_stopping(&shard->child)) {
 			if (drained.v == INT64_MAX) drained.v = now.v + DRAIN_MS * US_PER_MS;

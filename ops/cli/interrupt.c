@@ -3,16 +3,27 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t came, came_s;
+
+static sig_atomic_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (sig_atomic_t)now.tv_sec;
+}
 
 static void on_signal(int signal_number)
 {
-	if (came) {
+	if (!came) {
+		came_s = seconds();
+		came = 1;
+	} else if (seconds() - came_s > 1) {
 		(void)sigaction(signal_number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 		(void)raise(signal_number); /* delivered on return */
 	}
-	came = 1;
 }
 
 void interrupt_catch(void)

@@ -96,6 +96,11 @@ def test_a_snapshot_that_cannot_be_written(own, command, tmp_path):
     assert not (tmp_path / "backup").exists()
 
 
+def test_a_backup_without_the_services_lock_file(own, tmp_path):
+    (own.service.data / "lock").unlink()
+    assert own.service.cli("backup", tmp_path / "backup") == {}
+
+
 @pytest.fixture
 def running_backup(own, tmp_path):
     """(service, process): a backup that takes a second or more, since a snapshot is written at 32 MiB a second."""
@@ -109,11 +114,13 @@ def running_backup(own, tmp_path):
 
 
 @pytest.mark.plain
-@pytest.mark.drawn(3)
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_backup_that_is_interrupted_leaves_nothing(running_backup, sign, tmp_path):
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("signs", [[signal.SIGINT], [signal.SIGTERM, signal.SIGHUP]], ids=["one", "two"])
+def test_a_backup_that_is_interrupted_leaves_nothing(running_backup, signs, tmp_path):
+    """Also by two signals at once, as a closed terminal sends them."""
     service, process = running_backup
-    process.send_signal(sign)
+    for sign in signs:
+        process.send_signal(sign)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "") and '"STOPPED"' in err, err
     assert not (tmp_path / "backup").exists()
