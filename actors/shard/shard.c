@@ -27,8 +27,8 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	GAP_LOG_S = 60,
-	LACK_LOG_S = 10,       /* logs service time that differs from the wall clock by more */
+	GAP_LOG_S = 60,        /* logs service time that differs from the wall clock by more */
+	LACK_LOG_S = 10,       /* between two lines about what the store lacks, if only errno differs */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
 	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
