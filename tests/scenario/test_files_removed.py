@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from harness import program_under_test, refusal, wait_for
 from patience import PATIENCE
-from shop import Shop, path_of
+from shop import path_of
 
 JOURNAL, TABLES = "shards/0/journal", "shards/0/db/data.mdb"
 TEXT = "x" * 900_000

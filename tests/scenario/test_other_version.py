@@ -53,7 +53,6 @@ def test_a_command_of_another_version_is_refused(upgraded, command):
     assert service.cli("account", "list") == []
 
 
-
 def test_a_program_that_was_replaced(new_service):
     """The service goes on with the file that it was started from, which has no name any more."""
     service = new_service(shards=1, start=False)

@@ -8,8 +8,8 @@
  * In both cases, all calls that arrive during a sync share the next one. */
 #include "actors/shard/engine/engine.h"
 
-#include "actors/rt/other_version.h"
 #include "actors/rt/log.h"
+#include "actors/rt/other_version.h"
 #include "actors/rt/time.h"
 #include "actors/shard/wallet/signer.h"
 #include "store/meta.h"

@@ -45,10 +45,10 @@ struct engine {
 	struct writes writes;
 	struct buffer payload;
 
-	enum err save_error; /* what made a save fail, which ends the process */
+	enum err save_error;    /* what made a save fail, which ends the process */
+	mono_us  other_version; /* when a HELLO of one was logged last */
 
 	/* State of one turn. */
-	mono_us            other_version; /* when one was logged last */
 	mono_us            now;
 	unsigned           packets; /* taken in this turn */
 	wall_us            service_now;
